@@ -15,8 +15,8 @@
 //   WORKSPACE/<script_folder>/...            every machine
 //   WORKSPACE/REL_DATA_PATH/<part config>    every machine, rewritten: RewritePartConfig
 //   WORKSPACE/REL_DATA_PATH/<map>.npy        every machine, if owners are in files (DGL 0.5-0.9)
-//   WORKSPACE/REL_DATA_PATH/<names>.gz       every machine, if nodes have names or labels have
-//   texts WORKSPACE/REL_DATA_PATH/part<i>/...      the machine of line i
+//   WORKSPACE/REL_DATA_PATH/<names>.gz       every machine, if nodes or labels have names
+//   WORKSPACE/REL_DATA_PATH/part<i>/...      the machine of line i
 //
 // The machines of --trainer_hosts count as machines, and have no line.
 //

@@ -142,19 +142,29 @@ Histogram FeatureCollector::MakeHistogram() const {
   return histogram;
 }
 
-std::vector<FeatureClass> FeatureCollector::MakeClasses() const {
+// A file of texts that can't be read takes no numbers away: all files of the graph have been read.
+void FeatureCollector::AddTexts(std::vector<FeatureClass>& classes) {
+  if (labels_file_.empty()) return;
+  try {
+    LineReader lines(labels_file_);
+    int64_t label = 0;
+    for (FeatureClass& of_value : classes) {
+      for (; label <= of_value.value && lines.Next(); label++) {
+        if (label == of_value.value) of_value.text = lines.text();
+      }
+      if (of_value.text) Truncate(*of_value.text, kMostTextBytes);
+    }
+  } catch (const Error& error) {
+    statistics_.texts_problem = error.what();
+    for (FeatureClass& of_value : classes) of_value.text.reset();
+  }
+}
+
+std::vector<FeatureClass> FeatureCollector::MakeClasses() {
   const std::map<int64_t, uint64_t> counts = classes_.counts();
   std::vector<FeatureClass> classes;
   for (const auto& [value, count] : counts) classes.push_back({value, count, std::nullopt});
-  if (labels_file_.empty()) return classes;
-  LineReader lines(labels_file_);
-  int64_t label = 0;
-  for (FeatureClass& of_value : classes) {
-    for (; label <= of_value.value && lines.Next(); label++) {
-      if (label == of_value.value) of_value.text = lines.text();
-    }
-    if (of_value.text) Truncate(*of_value.text, kMostTextBytes);
-  }
+  AddTexts(classes);
   return classes;
 }
 

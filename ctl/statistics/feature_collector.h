@@ -28,7 +28,7 @@ class FeatureCollector {
   void Read(const StoredArray& array, const std::string& step, PieceScan& scan);
   // Notes that the next partition has no such feature.
   void Skip() { statistics_.by_part.emplace_back(); }
-  // Throws what LineReader throws for the file of labels' texts.
+  // Returns the statistics. If the file of labels' texts can't be read, they say so.
   FeatureStatistics Finish() &&;
 
  private:
@@ -36,7 +36,8 @@ class FeatureCollector {
               std::vector<double>& sample) const;
   void Count(const Encoding& encoding, std::span<const std::byte> bytes, ClassCounts& counts) const;
   Histogram MakeHistogram() const;
-  std::vector<FeatureClass> MakeClasses() const;
+  void AddTexts(std::vector<FeatureClass>& classes);
+  std::vector<FeatureClass> MakeClasses();
 
   FeatureStatistics statistics_;
   std::string labels_file_;

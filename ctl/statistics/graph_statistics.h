@@ -40,6 +40,7 @@ struct FeatureStatistics {
   // Ascending by value. Unset if the feature is not counted by its values: floats without texts,
   // several numbers per row, original ids, and more than ClassCounts::kMost values.
   std::optional<std::vector<FeatureClass>> classes;
+  std::string texts_problem;  // the error for which labels with a file of texts have none, or ""
 };
 
 struct NodeTypeStatistics {

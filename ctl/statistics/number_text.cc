@@ -24,14 +24,6 @@ std::string ShortNumber(const std::optional<Number>& number) {
       *number);
 }
 
-std::string PercentText(uint64_t part, uint64_t all) {
-  if (part == 0 || all == 0) return "0 %";
-  char text[32];
-  const double percent = 100 * static_cast<double>(part) / static_cast<double>(all);
-  std::snprintf(text, sizeof text, percent < 0.1 ? "%.2g %%" : "%.1f %%", percent);
-  return text;
-}
-
 std::string Thousands(uint64_t number) {
   std::string text = std::to_string(number);
   for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
@@ -53,7 +45,7 @@ std::string DTypeText(const FeatureStatistics& feature) {
 
 std::string ClassText(const FeatureClass& of_value) {
   if (!of_value.text) return std::to_string(of_value.value);
-  return StrCat(of_value.value, " '", *of_value.text, "'");
+  return StrCat(of_value.value, " '", Printable(*of_value.text), "'");
 }
 
 }  // namespace graphd::ctl

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ctl/statistics/graph_statistics.h"
+#include "format/io/percent_text.h"
 
 // Numbers as reports for people show them.
 
@@ -14,8 +15,6 @@ namespace graphd::ctl {
 std::string ShortNumber(double value);
 // Returns a whole number with all its digits, another one as ShortNumber does, and "-" for none.
 std::string ShortNumber(const std::optional<Number>& number);
-// Returns "12.3 %"; "0 %" if `all` is 0.
-std::string PercentText(uint64_t part, uint64_t all);
 // Returns a whole number with a comma between thousands.
 std::string Thousands(uint64_t number);
 // Returns the degrees of an element of DegreeSummary::log2_histogram: "0", "1", "2-3", "4-7".

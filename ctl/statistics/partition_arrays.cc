@@ -73,6 +73,13 @@ void PartitionArrays::CheckShapes(const GraphMeta& meta, PartId part) const {
     const std::string offsets = Partition::IndptrName(e), sources = Partition::IndicesName(e);
     CheckRows(offsets, meta.book.nodes().count_in(part, meta.schema.dst_type(e)) + 1);
     CheckRows(sources, meta.book.edges().count_in(part, e));
+    for (const std::string& name : {offsets, sources}) {
+      const ArraySpec& spec = Get(name).spec();
+      if (spec.shape.size() == 1 && spec.encoding.is_plain()) continue;
+      Throw(ErrorCode::kCorrupt, where_, ": array '", name, "' has ", spec.shape.size(),
+            " dimensions", spec.encoding.is_plain() ? "" : " and is encoded",
+            ", expected a plain list of numbers; copy or partition it again");
+    }
     const DType ids = Get(sources).spec().dtype();
     const bool are_ids = ids == DType::kUInt32 || ids == DType::kUInt64;
     if (Get(offsets).spec().dtype() == DType::kUInt64 && are_ids) continue;

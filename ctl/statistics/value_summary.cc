@@ -11,15 +11,24 @@
 namespace graphd::ctl {
 namespace {
 
+// Returns a mean or a deviation of finite numbers, which is finite, too: its rounding errors could
+// make it larger than the largest double.
+double ToFinite(long double value) {
+  constexpr long double kMost = std::numeric_limits<double>::max();
+  return static_cast<double>(std::clamp(value, -kMost, kMost));
+}
+
 // Sums are those of differences from the first finite element: the squares of large numbers, such
-// as times, would leave no digits for the deviations.
+// as times, would leave no digits for the deviations. Those of float64 are of long double, in which
+// the squares of the largest float64 are finite.
 template <class T, class Convert>
 ValueSummary SummarizeSpan(std::span<const T> elements, const Convert& convert) {
   using Wide = decltype(convert(T()));
   ValueSummary summary;
   summary.count = elements.size();
   Wide low = std::numeric_limits<Wide>::max(), high = std::numeric_limits<Wide>::lowest();
-  double origin = 0, sum = 0, squares = 0;
+  using Sum = std::conditional_t<std::is_same_v<T, double>, long double, double>;
+  Sum origin = 0, sum = 0, squares = 0;
   bool any = false;
   for (const T& element : elements) {
     const Wide value = convert(element);
@@ -29,21 +38,21 @@ ValueSummary SummarizeSpan(std::span<const T> elements, const Convert& convert) 
         continue;
       }
     }
-    if (!any) origin = static_cast<double>(value);
+    if (!any) origin = static_cast<Sum>(value);
     any = true;
     summary.zeros += value == 0;
     low = std::min(low, value);
     high = std::max(high, value);
-    const double difference = static_cast<double>(value) - origin;
+    const Sum difference = static_cast<Sum>(value) - origin;
     sum += difference;
     squares += difference * difference;
   }
   if (!any) return summary;
-  const auto finite = static_cast<double>(summary.finite());
+  const auto finite = static_cast<Sum>(summary.finite());
   summary.min = low;
   summary.max = high;
-  summary.mean = origin + sum / finite;
-  summary.squares = std::max(0.0, squares - sum * (sum / finite));
+  summary.mean = ToFinite(origin + sum / finite);
+  summary.squares = std::max(Sum(0), squares - sum * (sum / finite));
   return summary;
 }
 
@@ -54,18 +63,21 @@ double ToDouble(const Number& number) noexcept {
 }
 
 double ValueSummary::Deviation() const noexcept {
-  return finite() ? std::sqrt(squares / static_cast<double>(finite())) : 0;
+  if (finite() == 0) return 0;
+  return ToFinite(std::sqrt(squares / static_cast<long double>(finite())));
 }
 
 void ValueSummary::Add(const ValueSummary& other) noexcept {
-  const auto before = static_cast<double>(finite()), more = static_cast<double>(other.finite());
+  const auto before = static_cast<long double>(finite());
+  const auto more = static_cast<long double>(other.finite());
   count += other.count;
   nan += other.nan;
   infinite += other.infinite;
   zeros += other.zeros;
   if (other.finite() == 0) return;
-  const double all = before + more, difference = other.mean - mean;
-  mean = before == 0 ? other.mean : mean + difference * (more / all);
+  const long double all = before + more;
+  const long double difference = before == 0 ? 0 : static_cast<long double>(other.mean) - mean;
+  mean = before == 0 ? other.mean : ToFinite(mean + difference * (more / all));
   squares += other.squares + difference * difference * (before * (more / all));
   if (!min || *other.min < *min) min = other.min;
   if (!max || *max < *other.max) max = other.max;

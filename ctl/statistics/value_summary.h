@@ -22,7 +22,8 @@ struct ValueSummary {
   uint64_t zeros = 0;              // zeros
   std::optional<Number> min, max;  // the least and the largest finite element
   double mean = 0;                 // the mean of the finite elements
-  double squares = 0;              // the sum of the squares of their deviations from the mean
+  // The sum of the squares of their deviations from the mean: it may be larger than any double.
+  long double squares = 0;
 
   uint64_t finite() const noexcept { return count - nan - infinite; }
   // Returns the standard deviation of the finite elements, all of them taken as the population.

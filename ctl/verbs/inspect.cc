@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <system_error>
 
 #include "base/file.h"
 #include "base/strings.h"
@@ -174,17 +175,33 @@ void Print(const ordered_json& root) {
   }
 }
 
-// Refuses a path that the report can't be written to, before files are read for long.
-void CheckReportPath(const std::string& path) {
-  if (FileExists(path) && std::filesystem::is_directory(path)) {
-    Throw(ErrorCode::kInvalid, "--html ", path, " is a directory; give the name of a file");
+// Returns the file that the report is written to: for a link, the file that it leads to. Refuses
+// paths that can't be written to before files are read for long, and devices and pipes, because the
+// report replaces its file.
+std::string ReportFile(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  std::string file = path;
+  if (fs::exists(fs::symlink_status(path, error))) {
+    file = fs::canonical(path, error).string();
+    if (error) {
+      Throw(ErrorCode::kInvalid, "--html ", path,
+            " is a link that leads to no file: ", error.message(),
+            "; remove it, or give the name of a file");
+    }
+    if (!fs::is_regular_file(file, error)) {
+      Throw(ErrorCode::kInvalid, "--html ", path, " is ",
+            fs::is_directory(file, error) ? "a directory" : "not a regular file",
+            "; give the name of a file");
+    }
   }
-  const std::string directory = DirName(path);
-  if (!FileExists(directory)) {
+  const std::string directory = DirName(file);
+  if (!fs::is_directory(directory, error)) {
     Throw(ErrorCode::kNotFound, "--html ", path, ": there is no directory ", directory,
           "; create it, or give another path");
   }
   if (::access(directory.c_str(), W_OK) != 0) ThrowErrno("--html: can't write to", directory);
+  return file;
 }
 
 // Reports on standard error what the statistics leave out.
@@ -205,10 +222,21 @@ void NoteOmissions(const GraphStatistics& statistics) {
                  "them takes %s of memory, more than half of what is available\n",
                  HumanBytes(statistics.memory_for_degrees).c_str());
   }
+  const auto note_texts = [](const auto& types) {
+    for (const auto& type : types) {
+      for (const FeatureStatistics& feature : type.features) {
+        if (feature.texts_problem.empty()) continue;
+        std::fprintf(stderr, "graphctl: the texts of the labels %s of %s are left out: %s\n",
+                     feature.name.c_str(), type.name.c_str(), feature.texts_problem.c_str());
+      }
+    }
+  };
+  note_texts(statistics.ntypes);
+  note_texts(statistics.etypes);
 }
 
 void RunWithStatistics(const InspectArgs& args, const PartConfig& config) {
-  if (!args.html.empty()) CheckReportPath(args.html);
+  const std::string report = args.html.empty() ? "" : ReportFile(args.html);
   const auto part = args.part < 0 ? std::nullopt : std::optional(args.part);
   GraphStatistics statistics;
   {
@@ -216,7 +244,7 @@ void RunWithStatistics(const InspectArgs& args, const PartConfig& config) {
     statistics = CollectStatistics(config, part, progress.Callback());
   }
   NoteOmissions(statistics);
-  if (!args.html.empty()) WriteFileAtomically(args.html, GraphReport(config, statistics));
+  if (!args.html.empty()) WriteFileAtomically(report, GraphReport(config, statistics));
   ordered_json root = DescribeConfig(config);
   if (args.json) {
     root["statistics"] = StatisticsToJson(statistics);

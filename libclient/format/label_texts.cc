@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <system_error>
+#include <set>
 
 #include "base/file.h"
 #include "base/index.h"
 #include "base/strings.h"
+#include "format/load.h"
 #include "format/node_names.h"
+#include "graph/partition.h"
 
 namespace graphd {
 namespace {
@@ -19,13 +21,6 @@ constexpr const char* kLabelsEnding = ".labels.txt.gz";
 std::string FileName(const std::string& graph_name, const std::string& type,
                      const std::string& feature) {
   return StrCat(graph_name, ".", type, ".", feature, kLabelsEnding);
-}
-
-std::vector<std::string> TypesOf(const Schema& schema) {
-  std::vector<std::string> types;
-  for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) types.push_back(schema.ntype(t));
-  for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) types.push_back(schema.etype(e).ToString());
-  return types;
 }
 
 // Calls f(name of the file, feature) for each feature that has labels.
@@ -81,23 +76,29 @@ std::string FindLabelTexts(const PartConfig& config, const std::string& type,
 }
 
 std::vector<std::string> ListLabelTexts(const PartConfig& config) {
-  namespace fs = std::filesystem;
-  const std::string directory = DirName(config.path);
-  const std::vector<std::string> types = TypesOf(config.meta->schema);
-  const auto is_of_graph = [&](const std::string& file) {
-    return file.ends_with(kLabelsEnding) &&
-           std::any_of(types.begin(), types.end(), [&](const std::string& type) {
-             return file.starts_with(StrCat(config.meta->graph_name, ".", type, "."));
-           });
-  };
-  std::vector<std::string> paths;
-  std::error_code error;
-  fs::directory_iterator entry(directory, error);
-  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    const std::string file = entry->path().filename().string();
-    if (is_of_graph(file)) paths.push_back(JoinPath(directory, file));
+  const Schema& schema = config.meta->schema;
+  std::set<std::string> features;  // names of arrays
+  for (PartId part = 0; part < config.meta->book.num_partitions(); part++) {
+    try {
+      for (const ArraySpec& array : FeatureArrays(config, part)) features.insert(array.name);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kNotFound) throw;
+    }
   }
-  if (error) Throw(ErrorCode::kIo, "can't list ", directory, ": ", error.message());
+  std::vector<std::string> paths;
+  const auto add = [&](const std::string& prefix, const std::string& type) {
+    for (auto at = features.lower_bound(prefix); at != features.end(); ++at) {
+      if (!at->starts_with(prefix)) break;
+      const std::string path = FindLabelTexts(config, type, at->substr(prefix.size()));
+      if (!path.empty()) paths.push_back(path);
+    }
+  };
+  for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) {
+    add(Partition::NodeFeatureName(t, ""), schema.ntype(t));
+  }
+  for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
+    add(Partition::EdgeFeatureName(e, ""), schema.etype(e).ToString());
+  }
   std::sort(paths.begin(), paths.end());
   return paths;
 }

@@ -24,8 +24,9 @@ std::vector<std::string> WriteLabelTexts(const std::string& directory,
 std::string FindLabelTexts(const PartConfig& config, const std::string& type,
                            const std::string& feature);
 
-// Returns the paths of all such files beside a part config, in ascending order. The partitions are
-// not read, so they may be on other machines. Throws Error(kIo) if the directory can't be read.
+// Returns the paths of all such files beside a part config, in ascending order: those of the
+// features that the partitions on this machine have, whose headers are read. Files of a graph whose
+// name begins with that of this one are not among them.
 std::vector<std::string> ListLabelTexts(const PartConfig& config);
 
 // Copies the files of a part config beside another one of the same graph name.

@@ -6,9 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ._graphd import is_number
 from .errors import InvalidError
 
-_MANY = 65536  # texts; as many of which most are different are hardly labels
+# The limits of files (libclient/format/arrow/feature_values.cc).
+_MANY = 65536  # texts; more of which most are different are hardly labels
+_MOST_MEMORY, _MEMORY_PER_TEXT = 256 << 20, 20  # bytes
 
 
 class Labels:
@@ -29,40 +32,65 @@ class Labels:
 
 
 def labels_of(column: str, texts: Sequence[str | None]) -> Labels:
-    """Numbers texts in the order of their first appearance; None has no label.
+    """Numbers texts in the order of their first appearance, by the rules for columns of text in files;
+    None and empty texts have no label.
 
     Raises
     ------
     graphd.errors.InvalidError
-        If the texts begin with a number, because the column may be meant as numbers, or if there are
-        many and most are different.
+        If the texts begin with a number or most of them are numbers, because the column may be
+        meant as numbers; if there are many and most are different; or if it is a mask.
     """
     import numpy
 
-    present = (text for text in texts if text is not None)
-    number_of: dict[str | None, float] = {text: i for i, text in enumerate(dict.fromkeys(present))}
-    known = list(number_of)
-    if known and _is_number(str(known[0])):
-        raise InvalidError(
-            f"column {column!r} has text, not numbers, and begins with {known[0]!r}; convert it to "
-            "numbers, or make it a dictionary to get a label for each text (pyarrow: "
-            "column.dictionary_encode(), pandas: astype('category'), polars: "
-            "cast(pl.Categorical))"
-        )
-    if len(known) > _MANY and len(known) > len(texts) / 2:
-        raise InvalidError(
-            f"column {column!r} has {len(known)} different texts in {len(texts)} rows, so they are "
-            "hardly labels; drop the column, or make it a dictionary"
-        )
-    number_of[None] = numpy.nan
-    dtype = numpy.float32 if None in texts else numpy.int64
+    number_of: dict[str | None, float] = {
+        text: i for i, text in enumerate(dict.fromkeys(text for text in texts if text))
+    }
+    known = [str(text) for text in number_of]
+    problem = _problem(column, known, len(texts))
+    if problem:
+        raise InvalidError(f"column {column!r} {problem}")
+    missing = None in texts or "" in texts
+    number_of[None] = number_of[""] = numpy.nan
+    dtype = numpy.float32 if missing else numpy.int64
     numbers = numpy.fromiter(map(number_of.__getitem__, texts), dtype, len(texts))
-    return Labels(numbers, [str(text) for text in known])
+    return Labels(numbers, known)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _problem(column: str, known: Sequence[str], rows: int) -> str:
+    """Returns why different texts are not labels, or ""."""
+    if not known:
+        return ""
+    if column.endswith("_mask"):
+        return f"has text, {_shown(known[0])}, but a mask has True and False; convert it to bool"
+    dictionary = (
+        "make it a dictionary to get a label for each text (pyarrow: column.dictionary_encode(), "
+        "pandas: astype('category'), polars: cast(pl.Categorical))"
+    )
+    if is_number(known[0]):
+        return (
+            f"has text, not numbers, and begins with {_shown(known[0])}; convert it to numbers, or "
+            + dictionary
+        )
+    numbers = sum(map(is_number, known))
+    if numbers > len(known) // 2:
+        return (
+            f"has text, and begins with {_shown(known[0])}, but {numbers} of its {len(known)} "
+            "different texts are numbers; replace what is no number by None and convert it to "
+            "numbers, or " + dictionary
+        )
+    if sum(len(text.encode()) + _MEMORY_PER_TEXT for text in known) > _MOST_MEMORY:
+        return (
+            f"has {len(known)} different texts, which take more than 256 MiB, so they are hardly "
+            "labels; drop the column, or make it a dictionary"
+        )
+    if len(known) > _MANY and len(known) > rows / 2:
+        return (
+            f"has {len(known)} different texts in {rows} rows, so they are hardly labels; drop the "
+            "column, or make it a dictionary"
+        )
+    return ""
+
+
+def _shown(text: str) -> str:
+    return repr(text[:40])

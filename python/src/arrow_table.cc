@@ -6,6 +6,7 @@
 #include "call.h"
 #include "format/arrow/c_stream.h"
 #include "format/arrow/feature_values.h"
+#include "format/io/number_column.h"
 #include "module.h"
 #include "tensor.h"
 
@@ -114,6 +115,10 @@ py::list ReadArrow(const py::capsule& capsule, const std::string& source) {
 
 }  // namespace
 
-void DefineArrowTable(py::module_& m) { m.def("read_arrow", ReadArrow); }
+void DefineArrowTable(py::module_& m) {
+  m.def("read_arrow", ReadArrow);
+  // Returns whether a cell of a text file is a number, or empty.
+  m.def("is_number", [](const std::string& text) { return IsNumberCell(text); });
+}
 
 }  // namespace graphd::python

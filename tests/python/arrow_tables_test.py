@@ -2,7 +2,9 @@
 """Partitions tables of pyarrow, polars and pandas: they give what the same arrays give."""
 
 import gzip
+import os
 import pathlib
+import subprocess
 import tempfile
 import unittest
 
@@ -16,6 +18,7 @@ from graphd import arrow_tables
 from graphd.distributed import load_partition, partition_graph
 from graphd.errors import InvalidError
 
+GRAPHCTL = os.path.join(os.environ["GRAPHD_BIN_DIR"], "graphctl")
 SRC, DST = np.arange(30) % 10, np.arange(30) * 7 % 10
 NAMES = [f"node {i}" for i in range(10)]
 WEIGHT = (np.arange(30) / 8).astype(np.float32)
@@ -173,6 +176,63 @@ class ArrowTables(unittest.TestCase):
         found = self.features((SRC, DST), kind=1, ndata=nodes)
         self.assertEqual((found["kind"] + found["orig_id"]).tolist(), [9] * 10)
 
+    def test_texts_have_the_labels_that_they_have_in_files(self):
+        def in_files(cells):
+            """Returns the values and the texts of the labels that a table of text has, or None."""
+            rows = "".join(f'{s},{d},"{cell or ""}"\n' for s, d, cell in zip(SRC, DST, cells))
+            table = self.scratch / "t.csv"
+            table.write_text("src,dst,x\n" + rows)
+            out = self.scratch / "files"
+            done = subprocess.run(
+                [GRAPHCTL, "partition", "--input", table, "--graph_name", "g", "--num_parts", "1",
+                 "--output", out, "--force"], capture_output=True, text=True, timeout=60
+            )  # fmt: skip
+            return done.returncode == 0 and found(str(out / "g.json"))
+
+        def in_memory(cells):
+            table = pyarrow.table({"a": SRC, "b": DST, "x": pyarrow.array(cells, pyarrow.string())})
+            try:
+                out = str(self.scratch / "memory")
+                return found(partition_graph(table, "g", 1, out, force=True))
+            except InvalidError:
+                return False
+
+        def found(config):
+            features = load_partition(config, 0)[2]
+            values = {name.rpartition("/")[2]: x for name, x in features.items()}
+            order = np.argsort(values["orig_id"].numpy())
+            texts = pathlib.Path(config).parent / "g._N:_E:_N.x.labels.txt.gz"
+            texts = gzip.decompress(texts.read_bytes()) if texts.exists() else None
+            x = values["x"].numpy()[order]
+            return str(x.dtype), str(x.tolist()), texts
+
+        labels = (
+            ["red", "blue", "red"],
+            ["red", None, "blue"],
+            ["red", "", "blue"],  # an empty cell has no label
+            ["red", "7", "blue"],
+            ["1_000", " 5 ", "red"],  # no numbers in files
+            ["0x10", "\u0661", "red"],
+            ["yes", "true", "FALSE", "no", "maybe"],
+        )
+        for cells in labels:
+            cells = [cells[i % len(cells)] for i in range(30)]
+            with self.subTest(cells[:5]):
+                wanted = in_files(cells)
+                self.assertIsNotNone(wanted[2])
+                self.assertEqual(in_memory(cells), wanted)
+        for cells in (["NA", "30", "40"], ["?", "", "1e5", "+3"], ["yes", "true", "false"]):
+            cells = [cells[i % len(cells)] for i in range(30)]
+            with self.subTest(cells[:4]):
+                self.assertFalse(in_files(cells))
+                self.assertFalse(in_memory(cells))
+        # Numbers as text are numbers in files, and refused in Python.
+        for cells in (["true", "False"], ["TRUE", ""], ["nan", "1"], ["+1.5", "2"]):
+            cells = [cells[i % len(cells)] for i in range(30)]
+            with self.subTest(cells[:2]):
+                self.assertIsNone(in_files(cells)[2])
+                self.assertFalse(in_memory(cells))
+
     def test_columns_in_one_piece_are_not_copied(self):
         ids, feat = np.arange(1 << 16), np.ones((1 << 16, 4), np.float32)
         table = pyarrow.table(
@@ -206,6 +266,12 @@ class ArrowTables(unittest.TestCase):
         count = 70000
         titles = {"a": [0] * count, "b": [1] * count, "x": [f"title {i}" for i in range(count)]}
         self.assertIn("70000 different texts in 70000 rows", complaint(titles))
+        known = [None, "NA", *["30", "40"] * 14]
+        self.assertIn("begins with 'NA', but 2 of its 3 different texts are numbers",
+                      complaint({**ends, "x": known}))  # fmt: skip
+        answers = pyarrow.array(["yes", "no"] * 15)
+        for mask in (answers, answers.dictionary_encode()):
+            self.assertIn("a mask has", complaint({**ends, "train_mask": mask}).lower())
         day = pyarrow.array([0] * 30, pyarrow.date32())
         self.assertIn("'x' is a date or time", complaint({**ends, "x": day}))
         self.assertIn("expected two or more", complaint({"a": SRC}))

@@ -41,6 +41,11 @@ bool IsFloat(DType dtype) {
 // Texts of which most are different are hardly labels. Fewer are not counted.
 constexpr uint64_t kManyTexts = 65536;
 
+// The most memory for the texts of a column: whether most are different is known at its end only.
+// So many labels are exact in float32, which those of a column with empty cells are.
+constexpr uint64_t kMostTextMemory = uint64_t{256} << 20;
+constexpr uint64_t kMemoryPerText = 20;  // besides its bytes (NameTable)
+
 constexpr uint16_t kHalfNaN = 0x7e00;
 
 // Returns the dtype that a column has in memory, if it is a plain one.
@@ -191,7 +196,7 @@ void FeatureValues::AppendColumn(const Batch& batch, const ArrowColumn& column) 
                  "column.cast('float64')), or leave the column out");
     default:
       batch.Fail(ErrorCode::kInvalid, "is ", type.words, ", not a number or a list of numbers; ",
-                 "leave the column out");
+                 "leave the column out (--feat_cols; in Python, drop it)");
   }
 }
 
@@ -200,7 +205,7 @@ void FeatureValues::AppendLists(const Batch& batch, const ArrowColumn& column,
   const ArrowColumn& items = column.children[0];
   if (items.type->kind == ArrowKind::kList || items.type->kind == ArrowKind::kText) {
     batch.Fail(ErrorCode::kInvalid, "has lists of ", items.type->words, "s, expected lists of ",
-               "numbers; convert it, or leave the column out");
+               "numbers; convert it, or leave the column out (--feat_cols; in Python, drop it)");
   }
   const bool fixed = column.type->layout == ArrowLayout::kFixed;
   if (fixed && !list_size_) list_size_ = column.type->list_size;
@@ -315,28 +320,45 @@ void FeatureValues::AppendRange(const Batch&, const ArrowColumn& column) {
   }
 }
 
-bool FeatureValues::HasTooManyTexts() const noexcept {
-  return labels_->size() > kManyTexts && labels_->size() > numbers_->size() / 2;
-}
-
 // Appends a label for a cell that is not empty, and NaN for one that is.
 bool FeatureValues::AppendText(std::string_view cell) {
   if (cell.empty()) return numbers_->Append(cell);
   const bool first = numbers_->size() == missing_;
   if (!labels_ && (!accepts_texts_ || !first)) return false;
   if (cell.find_first_of("\r\n") != cell.npos) return false;
-  if (!labels_) labels_ = std::make_shared<NameTable>();
+  if (!labels_) {
+    labels_ = std::make_shared<NameTable>();
+    from_texts_ = true;
+  }
+  const size_t before = labels_->size();
   numbers_->AppendInt(static_cast<int64_t>(labels_->Add(cell)));
-  return !HasTooManyTexts();
+  if (labels_->size() > before) text_memory_ += cell.size() + kMemoryPerText;
+  return text_memory_ <= kMostTextMemory;
 }
 
 std::string FeatureValues::Problem(std::string_view cell) const {
-  if (labels_ && HasTooManyTexts()) {
+  if (text_memory_ > kMostTextMemory) {
     return StrCat("is the ", labels_->size(), "th different text in ", numbers_->size(),
-                  " rows, so the texts are hardly labels");
+                  " rows, and they take more than ", HumanBytes(kMostTextMemory),
+                  ", so they are hardly labels");
   }
+  if (is_mask()) return "is not a number; a mask has true and false, or 1 and 0";
   if (cell.find_first_of("\r\n") != cell.npos) return "has a line break, so it can't be a label";
   return "is not a number";
+}
+
+std::string FeatureValues::Doubt() const {
+  if (!from_texts_) return "";
+  const uint64_t texts = labels_->size(), rows = numbers_->size();
+  uint64_t are_numbers = 0;
+  for (uint64_t i = 0; i < texts; i++) are_numbers += IsNumberCell(labels_->name(i));
+  if (are_numbers > texts / 2) {
+    return StrCat("is not a number, but ", are_numbers, " of the ", texts,
+                  " different texts in the column are; leave cells without a number empty");
+  }
+  if (texts <= kManyTexts || texts <= rows / 2) return "";
+  return StrCat("is the first of ", texts, " different texts in ", rows,
+                " rows, so they are hardly labels");
 }
 
 void FeatureValues::AppendMissing() {
@@ -362,16 +384,25 @@ void FeatureValues::AppendText(const Batch& batch, const ArrowColumn& column) {
   UseNumbers();
   for (int64_t row = 0; row < column.length; row++) {
     const std::string_view cell = column.IsNull(row) ? std::string_view() : column.Text(row);
-    if (Append(cell)) continue;
-    batch.Fail(ErrorCode::kCorrupt, "has '", cell.substr(0, 40), "' in row ", batch.first_row + row,
-               " (from 0), which ", Problem(cell), kRemedy);
+    const bool accepted = Append(cell);
+    if (needs_place()) {
+      SetPlace(StrCat(batch.source, ": row ", batch.first_row + row, " (from 0)"));
+    }
+    if (accepted) continue;
+    batch.Fail(ErrorCode::kCorrupt, "has '", Printable(std::string(cell.substr(0, 40))),
+               "' in row ", batch.first_row + row, " (from 0), which ", Problem(cell), kRemedy);
   }
 }
 
 void FeatureValues::AppendLabels(const Batch& batch, const ArrowColumn& column) {
   UseNumbers();
   if (!labels_ && numbers_->size() > missing_) {
-    batch.Fail(ErrorCode::kInvalid, "has text, but numbers in the files before");
+    batch.Fail(ErrorCode::kInvalid, "has text, but numbers in the files before; ",
+               "make it the same in all files, or leave the column out (--feat_cols)");
+  }
+  if (is_mask()) {
+    batch.Fail(ErrorCode::kInvalid, "is a dictionary of text, but a mask has true and false, or 1 ",
+               "and 0; convert it to bool, or rename it");
   }
   if (!labels_) labels_ = std::make_shared<NameTable>();
   const ArrowColumn& values = *column.dictionary;
@@ -380,7 +411,9 @@ void FeatureValues::AppendLabels(const Batch& batch, const ArrowColumn& column) 
     if (values.IsNull(i)) continue;
     const std::string_view text = values.Text(i);
     if (text.find_first_of("\r\n") != text.npos) {
-      batch.Fail(ErrorCode::kCorrupt, "has a label with a line break, '", text.substr(0, 40), "'");
+      batch.Fail(ErrorCode::kCorrupt, "has a label with a line break, '",
+                 Printable(std::string(text.substr(0, 40))),
+                 "'; replace the line break, or leave the column out (--feat_cols)");
     }
     label[Index(i)] = static_cast<int64_t>(labels_->Add(text));
   }

@@ -35,8 +35,10 @@ class FeatureValues {
         spill_(spill) {}
 
   // Accepts text that is not a number: if the first cell that is not empty is no number, all cells
-  // become labels. Dictionaries of text are accepted anyway.
-  void AcceptTexts() noexcept { accepts_texts_ = true; }
+  // become labels. Dictionaries of text are accepted anyway. Has no effect on masks, features whose
+  // name ends in "_mask": labels of "yes" and "no" would be a mask, but an inverted one if "yes"
+  // comes first.
+  void AcceptTexts() noexcept { accepts_texts_ = !is_mask(); }
 
   // Appends a cell of text. Returns false if it can't be appended; Problem says why.
   bool Append(std::string_view cell) {
@@ -47,6 +49,15 @@ class FeatureValues {
   }
   // Returns the end of the sentence "'<cell>' in column '<name>' ..." for a cell that was refused.
   std::string Problem(std::string_view cell) const;
+  // Returns such an end for the first text, if the texts of the rows so far are hardly labels: most
+  // of them are numbers, or there are many and most are different. Returns "" if they are. Call it
+  // after the last row. Texts of a dictionary are always labels.
+  std::string Doubt() const;
+  // Returns whether the place of the first text is to be set: it has just been appended as a cell.
+  bool needs_place() const noexcept { return from_texts_ && place_.empty(); }
+  void SetPlace(std::string place) { place_ = std::move(place); }
+  // Returns the place of the first text, such as "users.csv:2"; "" if there are no texts.
+  const std::string& place() const noexcept { return place_; }
 
   // Appends the rows of columns: one, or several that together are one feature, in which case none
   // has lists. `source` and `first_row`, the row of the table at which the batch begins, are for
@@ -62,6 +73,8 @@ class FeatureValues {
   uint64_t missing() const noexcept { return missing_; }
   // Returns the texts that labels stand for; null if there are none.
   const std::shared_ptr<NameTable>& labels() const noexcept { return labels_; }
+
+  bool is_mask() const noexcept { return name_.ends_with("_mask"); }
 
   // Returns all numbers. `mask` is that of NumberColumn::Finish, and has an effect for kAsText
   // only.
@@ -86,7 +99,6 @@ class FeatureValues {
                    const std::shared_ptr<void>& owner);
   void AppendRange(const Batch& batch, const ArrowColumn& column);
   bool AppendText(std::string_view cell);
-  bool HasTooManyTexts() const noexcept;
   void AppendText(const Batch& batch, const ArrowColumn& column);
   void AppendLabels(const Batch& batch, const ArrowColumn& column);
   void AppendDecoded(const Batch& batch, const ArrowColumn& column);
@@ -102,6 +114,9 @@ class FeatureValues {
   SpillFiles* const spill_;
   bool started_ = false;
   bool accepts_texts_ = false;
+  bool from_texts_ = false;   // the labels have the texts of cells, not of a dictionary
+  uint64_t text_memory_ = 0;  // bytes for the texts of cells
+  std::string place_;
   uint64_t missing_ = 0;
   std::optional<Pending> pending_;
   // At most one of the following has the numbers: of one dtype, or of one that is yet unknown.

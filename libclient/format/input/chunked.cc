@@ -229,6 +229,7 @@ class Chunked {
   RawFeature ReadText(const std::vector<std::string>& files, const std::string& name) const {
     FeatureSelection all;
     FeatureColumns columns(name, spill_);
+    columns.RefuseTexts("; write numbers, such as a number for each text");
     int64_t rows = 0;
     for (const std::string& file : files) {
       const TableFormat format = DetectTable(file, {.separator = std::nullopt, .header = false});

@@ -14,11 +14,16 @@ bool FeatureSelection::Takes(const std::string& name) {
   return true;
 }
 
-void FeatureSelection::CheckAllSeen(const std::string& tables) const {
+void FeatureSelection::CheckAllSeen(const std::string& tables,
+                                    const std::vector<std::string>& types) const {
   if (!wanted_) return;
   for (const std::string& name : *wanted_) {
     if (seen_.contains(name)) continue;
-    Throw(ErrorCode::kInvalid, "--feat_cols: ", tables, " has a feature column '", name, "'");
+    const bool has_type = name.find('=') != name.npos && !types.empty();
+    Throw(ErrorCode::kInvalid, "--feat_cols: ", tables, " has a feature column '", name, "'",
+          has_type ? StrCat(", and '", name.substr(0, name.find('=')),
+                            "' is no type: the types are ", Join(types, ", "))
+                   : "");
   }
 }
 
@@ -59,11 +64,14 @@ void FeatureColumns::Open(const std::string& path, const TableFormat& format,
                           const std::vector<size_t>& taken, FeatureSelection& selection) {
   std::vector<Group> groups = GroupColumns(format, taken, selection);
   columns_ = format.columns;
+  header_ = format.header;
   if (first_path_.empty()) {
     first_path_ = path;
     for (const Group& group : groups) {
       values_.emplace_back(group.name, FeatureDTypes::kAsText, spill_);
-      if (accepts_texts_ && group.width() == 1) values_.back().AcceptTexts();
+      // Columns of text without names are too often something else, such as the relations of
+      // triples "head relation tail".
+      if (accepts_texts_ && format.header && group.width() == 1) values_.back().AcceptTexts();
     }
   } else {
     const auto describe = [](const std::vector<Group>& all) {
@@ -81,8 +89,17 @@ void FeatureColumns::Open(const std::string& path, const TableFormat& format,
 }
 
 std::string FeatureColumns::Refusal(std::string_view cell, size_t group, size_t column) const {
-  return StrCat("'", cell.substr(0, 40), "' in column '", columns_[column], "' ",
-                values_[group].Problem(cell), "; --feat_cols can leave the column out");
+  return Sentence(cell, column, values_[group].Problem(cell));
+}
+
+std::string FeatureColumns::Sentence(std::string_view cell, size_t column,
+                                     const std::string& end) const {
+  const bool lacks_header = accepts_texts_ && !header_;
+  return StrCat("'", Printable(std::string(cell.substr(0, 40))), "' in column '", columns_[column],
+                "' ", end,
+                lacks_header ? "; columns of text need a header: give --header yes if the first "
+                               "row is one, or leave the columns out with --feat_cols none"
+                             : remedy_);
 }
 
 void FeatureColumns::Append(const ArrowBatch& batch, const std::string& path, int64_t first_row) {
@@ -104,6 +121,10 @@ std::vector<size_t> FeatureColumns::columns() const {
 
 void FeatureColumns::Finish(int64_t rows, std::vector<RawFeature>& features) && {
   for (size_t g = 0; g < groups_.size(); g++) {
+    if (const std::string doubt = values_[g].Doubt(); !doubt.empty()) {
+      Throw(ErrorCode::kCorrupt, values_[g].place(), ": ",
+            Sentence(values_[g].labels()->name(0), groups_[g].columns[0], doubt));
+    }
     std::vector<int64_t> shape{rows};
     // The first rows, by which the file was opened, may have had no list.
     const int64_t width =

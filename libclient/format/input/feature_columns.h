@@ -16,7 +16,8 @@
 // With a header, a column becomes a feature of its name, and columns called NAME.0, NAME.1 ...
 // become one feature NAME of several numbers. Without a header, a single column is called `single`,
 // and several become one feature "feat". In tables that are stored by column, a column of lists of
-// numbers is a feature, too. A column of text becomes labels, whose texts are kept (FeatureValues).
+// numbers is a feature, too. In tables with a header, a column of text becomes labels, whose texts
+// are kept (FeatureValues); without one, it may be the relation of triples, or the destinations.
 
 namespace graphd {
 
@@ -27,8 +28,9 @@ class FeatureSelection {
   explicit FeatureSelection(std::optional<std::vector<std::string>> wanted)
       : wanted_(std::move(wanted)) {}
   bool Takes(const std::string& name);
-  // Throws Error(kInvalid) naming a wanted column that no table has. `tables` is its subject.
-  void CheckAllSeen(const std::string& tables = "no table") const;
+  // Throws Error(kInvalid) naming a wanted column that no table has. `tables` is its subject, and
+  // `types` lists the graph's types, which the name "TYPE=NAME" may have been meant to begin with.
+  void CheckAllSeen(const std::string& tables, const std::vector<std::string>& types) const;
 
  private:
   std::optional<std::vector<std::string>> wanted_;
@@ -41,19 +43,23 @@ class FeatureColumns {
   explicit FeatureColumns(std::string single, SpillFiles* spill = nullptr)
       : spill_(spill), single_(std::move(single)) {}
 
-  // Refuses columns of text in files that are opened later.
-  void RefuseTexts() noexcept { accepts_texts_ = false; }
+  // Refuses columns of text in files that are opened later. `remedy` ends the message.
+  void RefuseTexts(std::string remedy) {
+    accepts_texts_ = false;
+    remedy_ = std::move(remedy);
+  }
   // Starts a file; call it before its rows. `taken`: columns that are ids. Throws Error(kInvalid)
   // if its features differ from those of earlier files.
   void Open(const std::string& path, const TableFormat& format, const std::vector<size_t>& taken,
             FeatureSelection& selection);
   // Appends the features of a row. `where` has Fail(...), which is called for a cell that is
-  // neither a number nor a label.
+  // neither a number nor a label, and Place(), which names the row's file and line.
   template <class Where>
   void Append(std::span<const std::string_view> cells, const Where& where) {
     for (size_t g = 0; g < groups_.size(); g++) {
       for (size_t c : groups_[g].columns) {
         if (!values_[g].Append(cells[c])) where.Fail(Refusal(cells[c], g, c));
+        if (values_[g].needs_place()) values_[g].SetPlace(where.Place());
       }
     }
   }
@@ -63,7 +69,9 @@ class FeatureColumns {
   // Returns the columns of the open file that become features.
   std::vector<size_t> columns() const;
   // Adds the features to `features`; those whose name ends in "_mask" become uint8 if they are 0
-  // and 1. Throws Error(kInvalid) if `features` has one of that name already.
+  // and 1. Throws Error(kInvalid) if `features` has one of that name already, and
+  // Error(kCorrupt) naming the place of the first text of a column whose texts are hardly labels
+  // (FeatureValues::Doubt).
   void Finish(int64_t rows, std::vector<RawFeature>& features) &&;
 
  private:
@@ -74,11 +82,14 @@ class FeatureColumns {
     size_t width() const { return list_size > 0 ? static_cast<size_t>(list_size) : columns.size(); }
   };
   std::string Refusal(std::string_view cell, size_t group, size_t column) const;
+  std::string Sentence(std::string_view cell, size_t column, const std::string& end) const;
   std::vector<Group> GroupColumns(const TableFormat& format, const std::vector<size_t>& taken,
                                   FeatureSelection& selection) const;
 
   SpillFiles* spill_;
   bool accepts_texts_ = true;
+  bool header_ = true;  // the open file has one
+  std::string remedy_ = "; --feat_cols can leave the column out";
   std::string single_, first_path_;
   std::vector<Group> groups_;
   std::vector<FeatureValues> values_;

@@ -32,6 +32,13 @@ struct OpenNodeTable {
   bool columns;  // stored by column
 };
 
+std::vector<std::string> TypesOf(const Schema& schema) {
+  std::vector<std::string> types;
+  for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) types.push_back(schema.ntype(t));
+  for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) types.push_back(schema.etype(e).ToString());
+  return types;
+}
+
 class GraphFiles {
  public:
   explicit GraphFiles(const GraphFilesOptions& options)
@@ -48,9 +55,9 @@ class GraphFiles {
     for (NodeIds& ids : ids_) ReadNodes(ids);
     for (EdgeTypeId e = 0; e < graph_.schema.num_etypes(); e++) ReadEdges(e);
     CheckNotEmpty();
-    selection_.CheckAllSeen();
+    selection_.CheckAllSeen("no table", TypesOf(graph_.schema));
     for (const auto& [type, selection] : selections_of_) {
-      selection.CheckAllSeen("no table of " + type);
+      selection.CheckAllSeen("no table of " + type, {});
     }
     for (NodeTypeId t = 0; t < graph_.schema.num_ntypes(); t++) FinishNodes(t);
     return std::move(graph_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/file.h"
 #include "base/strings.h"
@@ -98,8 +99,9 @@ void ParseFeatureColumns(const std::vector<std::string>& texts, GraphFilesOption
     if (!of_type && !options.feature_columns) options.feature_columns.emplace();
     auto& columns = of_type ? options.feature_columns_of[type] : *options.feature_columns;
     if (list == "none") continue;
-    const std::vector<std::string> more = Split(list, ',');
-    columns.insert(columns.end(), more.begin(), more.end());
+    for (std::string& name : Split(list, ',')) {
+      if (!name.empty()) columns.push_back(std::move(name));
+    }
   }
 }
 

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "base/strings.h"
 #include "format/io/number_column.h"
+#include "format/io/percent_text.h"
 
 namespace graphd {
 namespace {
@@ -23,7 +24,7 @@ constexpr size_t kMostShown = 40;  // bytes of a text in a sentence
 std::string Quoted(std::string_view text) {
   std::string shown(text.substr(0, kMostShown + 4));
   Truncate(shown, kMostShown);
-  return StrCat("'", shown, "'");
+  return StrCat("'", Printable(std::move(shown)), "'");
 }
 
 bool IsWholeNumber(std::string_view text) {
@@ -52,13 +53,6 @@ uint64_t CountNaN(const Tensor& values) {
   const std::span<const T> numbers = values.as<T>();
   return static_cast<uint64_t>(
       std::count_if(numbers.begin(), numbers.end(), [](T value) { return std::isnan(value); }));
-}
-
-std::string PercentOf(uint64_t part, uint64_t all) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2g %%",
-                100 * static_cast<double>(part) / static_cast<double>(all));
-  return text;
 }
 
 // Returns the position of the only column that has one of these names, in any case.
@@ -116,6 +110,11 @@ std::string LabelsNote(const RawFeature& feature) {
   const uint64_t more = names.size() - labels.size();
   std::string note = StrCat("labels of ", feature.name, ": ", Join(labels, ", "),
                             more > 0 ? StrCat(" and ", more, " more") : "");
+  const auto rows = static_cast<uint64_t>(feature.values.num_rows());
+  if (more > 0 && names.size() > rows / 2) {
+    note += StrCat("; most texts differ, ", names.size(), " different ones in ", rows,
+                   " rows: are these labels?");
+  }
   const Found texts = Find(names, [](std::string_view name) { return !IsNumberCell(name); });
   if (texts.count == 0 || texts.count == names.size()) return note;
   return StrCat(note, "; ", names.size() - texts.count, " of these ", names.size(),
@@ -132,7 +131,7 @@ std::string MissingNote(const std::string& of, const RawFeature& feature) {
   const auto all = static_cast<uint64_t>(values.num_elements());
   const uint64_t empty = std::min(feature.missing, nan);
   return StrCat("feature '", feature.name, "' of ", of, ": ", nan, " of ", all, " numbers (",
-                PercentOf(nan, all), ") are NaN",
+                PercentText(nan, all), ") are NaN",
                 empty == 0     ? ""
                 : empty == nan ? ", because their cells are empty"
                                : StrCat(", ", empty, " of them because their cells are empty"));

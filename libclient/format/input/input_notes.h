@@ -11,8 +11,8 @@
 
 namespace graphd {
 
-// Lists the texts that labels stand for, up to 20, and says how many of them are numbers if only
-// some are.
+// Lists the texts that labels stand for, up to 20. Says how many there are if there are more and
+// most rows have different ones, and how many of them are numbers if only some are.
 std::string LabelsNote(const RawFeature& feature);
 
 // Counts the NaN in a feature of floats, and the empty cells and nulls among them. `of` names the

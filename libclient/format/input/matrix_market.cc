@@ -55,6 +55,8 @@ class MatrixMarketReader {
     lines_.Fail(args...);
   }
 
+  std::string Place() const { return StrCat(lines_.path(), ":", lines_.line()); }
+
  private:
   void ReadBanner() {
     if (!lines_.Next()) Fail("the file is empty, expected %%MatrixMarket matrix coordinate ...");
@@ -155,7 +157,7 @@ void ReadMatrixMarket(const std::string& path, EdgesBeingRead& edges, FeatureSel
   format.header = true;
   format.columns = {"row", "column"};
   if (reader.has_values()) format.columns.push_back("weight");
-  edges.features.RefuseTexts();
+  edges.features.RefuseTexts("; --feat_cols can leave the column out");
   edges.features.Open(path, format, {0, 1}, selection);
   reader.Read(edges, progress);
 }

@@ -31,6 +31,9 @@ class TableReader {
     Throw(ErrorCode::kCorrupt, lines_.path(), ":", row_line_, ": ", args...);
   }
 
+  // Returns the file and that line, "users.csv:2".
+  std::string Place() const { return StrCat(lines_.path(), ":", row_line_); }
+
  private:
   bool NextRecord();
   LineReader lines_;

@@ -20,7 +20,7 @@ GRAPHCTL = os.path.join(os.environ["GRAPHD_BIN_DIR"], "graphctl")
 FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures/dgl"
 OK, INVALID, NOT_FOUND, CORRUPT = 0, 2, 3, 9
 PARTS, USERS, ITEMS, BUYS, LIKES = 3, 90, 50, 400, 150
-HOSTILE = "<b>likes<b>"  # the name of an edge type
+HOSTILE = "<b>likes\"'&amp;<b>"  # the name of an edge type
 
 
 def graphctl(*args):
@@ -92,7 +92,7 @@ class Statistics(unittest.TestCase):
         done = graphctl(
             "partition", "--graph_name", "shop", "--num_parts", PARTS, "--output", d / output,
             "--edges", f"user:buys:item={d}/buys.csv", "--part_method", "file",
-            "--edges", f"user:{HOSTILE.replace('/', '')}:user={d}/likes.csv",
+            "--edges", f"user:{HOSTILE}:user={d}/likes.csv",
             "--nodes", f"user={d}/users.csv", "--nodes", f"item.feat={d}/feat.npy",
             "--assignment", f"user={d}/owners_user.txt", f"item={d}/owners_item.txt", *more)
         if done.returncode != OK:
@@ -324,6 +324,27 @@ class Statistics(unittest.TestCase):
         self.assert_fails(graphctl("inspect", self.scratch / "damaged", "--statistics"), CORRUPT,
                           "graph.seg")
 
+    def test_damaged_texts_of_labels_leave_the_numbers(self):
+        self.write("kinds.csv", "src,dst,kind\n" + "0,1,red\n1,0,blue\n" * 5)
+        folder = self.scratch / "kinds"
+        done = graphctl("partition", "--graph_name", "kinds", "--num_parts", 1, "--output", folder,
+                        "--input", self.scratch / "kinds.csv")
+        self.assertEqual(done.returncode, OK, done.stderr)
+
+        def classes():
+            (etype,) = self.inspected("kinds")["etypes"]
+            (kind,) = (f for f in etype["features"] if f["name"] == "kind")
+            return [(c["value"], c["count"], c.get("text")) for c in kind["classes"]]
+
+        self.assertEqual(classes(), [(0, 5, "red"), (1, 5, "blue")])
+        texts = folder / "kinds._N:_E:_N.kind.labels.txt.gz"
+        texts.write_bytes(texts.read_bytes()[:12])
+        self.assertEqual(classes(), [(0, 5, None), (1, 5, None)])
+        result = graphctl("inspect", folder, "--statistics")
+        self.assertEqual(result.returncode, OK)
+        self.assertIn(f"the texts of the labels kind of _N:_E:_N are left out: {texts}",
+                      result.stderr)
+
     def browse(self, path):
         """Returns the page as a browser has it, and what its console said."""
         with tempfile.TemporaryDirectory() as profile:
@@ -352,7 +373,7 @@ class Statistics(unittest.TestCase):
         histogram = shown["etypes"][0]["in_degrees"]["log2_histogram"]
         self.assertIn(f"degree 4-7: {histogram[3]} nodes", page.texts)
         for text in ("Balance", "Edges between partitions", "Degrees", "Features", "age", "score",
-                     "Edges user:buys:item", f"Edges user:{HOSTILE.replace('/', '')}:user"):
+                     "Edges user:buys:item", f"Edges user:{HOSTILE}:user"):
             self.assertIn(text, page.texts)
         self.assertGreater(sum(tag == "svg" for tag, _ in page.tags), 10)
 
@@ -371,6 +392,30 @@ class Statistics(unittest.TestCase):
             result = graphctl("inspect", native, "--html", path)
             self.assert_fails(result, code, "--html", str(path))
             self.assertNotIn("reading", result.stderr)
+
+    def test_only_regular_files_are_replaced_by_a_report(self):
+        native = self.scratch / "native"
+        folder = self.scratch / "reports"
+        folder.mkdir()
+        (folder / "file").write_text("not a directory")
+        os.mkfifo(folder / "fifo")
+        (folder / "null").symlink_to("/dev/null")
+        (folder / "nothing").symlink_to("absent.html")
+        for path, code in ((folder / "fifo", INVALID), (folder / "null", INVALID),
+                           (folder / "nothing", INVALID), ("/dev/null", INVALID),
+                           (folder / "file/report.html", NOT_FOUND)):
+            result = graphctl("inspect", native, "--html", path)
+            self.assert_fails(result, code, f"--html {path}")
+            self.assertNotIn("reading", result.stderr)
+        self.assertTrue((folder / "fifo").is_fifo())
+        self.assertTrue(pathlib.Path("/dev/null").is_char_device())
+        (folder / "kept").mkdir()
+        (folder / "kept/report.html").write_text("an earlier report")
+        (folder / "link.html").symlink_to("kept/report.html")
+        result = graphctl("inspect", native, "--html", folder / "link.html")
+        self.assertEqual(result.returncode, OK, result.stderr)
+        self.assertTrue((folder / "link.html").is_symlink())
+        self.assertIn("<svg", (folder / "kept/report.html").read_text())
 
 
 if __name__ == "__main__":

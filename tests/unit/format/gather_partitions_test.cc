@@ -214,6 +214,9 @@ TEST(GatherPartitions, TextsOfLabelsAreCopied) {
   options.output = folder / "first";
   const PartConfig first = LoadPartConfig(PartitionGraph(graph, options).part_config);
   WriteFileAtomically(folder / "first/another._N.kind.labels.txt.gz", "of another graph");
+  // A graph "g.node-type" may have a type "kind".
+  WriteFileAtomically(folder / ("first/g." + graph.schema.ntype(0) + ".kind.x.labels.txt.gz"),
+                      "of another graph");
   EXPECT_EQ(ListLabelTexts(first), (std::vector<std::string>{folder / ("first/g" + of_nodes),
                                                              folder / ("first/g" + of_edges)}));
   const std::string nodes = ReadTextFile(folder / ("first/g" + of_nodes));

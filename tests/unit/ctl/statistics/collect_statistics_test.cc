@@ -3,14 +3,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <vector>
 
 #include "base/file.h"
 #include "base/index.h"
+#include "base/strings.h"
+#include "ctl/statistics/piece_scan.h"
 #include "format/load_part_config.h"
 #include "format/partitioner.h"
 #include "tests/unit/format/raw_graph_samples.h"
@@ -27,6 +31,12 @@ class CollectStatisticsTest : public ::testing::Test {
   CollectStatisticsTest()
       : edges_(testing::RandomMultigraph(kNodes, kEdges, 5)),
         graph_(testing::HomogeneousGraph(kNodes, edges_)) {
+    // Several pieces in each partition, and a sum that depends on their order.
+    graph_.nodes[0].features[0].values = Tensor::Empty(DType::kFloat32, {kNodes, 24});
+    auto values = graph_.nodes[0].features[0].values.as<float>();
+    for (size_t i = 0; i < values.size(); i++) {
+      values[i] = static_cast<float>(std::exp(10 * std::sin(static_cast<double>(i))));
+    }
     PartitionOptions options;
     options.graph_name = "g";
     options.num_parts = 3;
@@ -36,6 +46,21 @@ class CollectStatisticsTest : public ::testing::Test {
   }
   GraphStatistics Collect(std::optional<PartId> part = std::nullopt) const {
     return CollectStatistics(LoadPartConfig(summary_.part_config), part, {});
+  }
+
+  // Collects with one thread, while others have as many as there are cores.
+  GraphStatistics CollectOnOneCore() const {
+    cpu_set_t all, one;
+    EXPECT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    for (int core = 0; core < CPU_SETSIZE && CPU_COUNT(&one) == 0; core++) {
+      if (CPU_ISSET(core, &all)) CPU_SET(core, &one);
+    }
+    EXPECT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+    EXPECT_EQ(PieceScan({}, 1).threads(), 1u);
+    GraphStatistics statistics = Collect();
+    EXPECT_EQ(::sched_setaffinity(0, sizeof all, &all), 0);
+    return statistics;
   }
 
   testing::ScratchDirectory directory_;
@@ -74,7 +99,7 @@ TEST_F(CollectStatisticsTest, EdgesOfSeveralPiecesAreCountedOnce) {
 }
 
 TEST_F(CollectStatisticsTest, FeaturesAreTheSameOnAnyNumberOfThreads) {
-  const GraphStatistics found = Collect(), again = Collect();
+  const GraphStatistics found = Collect(), again = CollectOnOneCore();
   const RawFeature& raw = graph_.nodes[0].features[0];
   ASSERT_EQ(raw.name, "feat");
   const FeatureStatistics& feat = found.ntypes[0].features[0];
@@ -119,6 +144,34 @@ TEST_F(CollectStatisticsTest, DamagedSourcesAreNamed) {
     EXPECT_EQ(error.code(), ErrorCode::kCorrupt);
     EXPECT_THAT(error.what(), HasSubstr("graph.seg: array 'csc/0/indices', element "));
   }
+}
+
+// More numbers than rows would be counted for nodes that do not exist.
+TEST_F(CollectStatisticsTest, OffsetsAndSourcesAreListsOfPlainNumbers) {
+  const std::string path = directory_ / "out/part1/partition.json";
+  const std::string text = ReadTextFile(path);
+  const auto complaint = [&](const char* array, const auto& change) -> std::string {
+    auto header = nlohmann::json::parse(text);
+    for (auto& segment : header["segments"]) {
+      for (auto& spec : segment["arrays"]) {
+        if (spec["name"] == array) change(spec);
+      }
+    }
+    WriteFileAtomically(path, header.dump());
+    try {
+      Collect();
+      return "";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kCorrupt);
+      return error.what();
+    }
+  };
+  for (const char* array : {"csc/0/indptr", "csc/0/indices"}) {
+    EXPECT_THAT(complaint(array, [](auto& spec) { spec["shape"].push_back(1); }),
+                HasSubstr(StrCat("array '", array, "' has 2 dimensions, expected a plain list")));
+  }
+  EXPECT_THAT(complaint("csc/0/indices", [](auto& spec) { spec["read_as"] = "int64"; }),
+              HasSubstr("and is encoded"));
 }
 
 }  // namespace

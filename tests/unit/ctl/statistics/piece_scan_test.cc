@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace graphd::ctl {
@@ -36,13 +38,21 @@ TEST(PieceScan, EachElementIsInOnePiece) {
 
 TEST(PieceScan, AnExceptionEndsTheScan) {
   PieceScan scan({}, 1);
+  constexpr int kPieces = 200;
   std::atomic<int> begun = 0;
-  const auto fail = [&](const Piece&) {
+  std::atomic<bool> thrown = false;
+  // Only one piece fails. The other threads wait for that, and a while for its effect.
+  const auto fail = [&](const Piece& piece) {
     begun++;
-    throw std::runtime_error("damaged");
+    if (piece.index == 0) {
+      thrown = true;
+      throw std::runtime_error("damaged");
+    }
+    while (!thrown) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   };
-  EXPECT_THROW(scan.Run("step", 1000 * PieceScan::kElements, 4, fail), std::runtime_error);
-  EXPECT_LE(begun, static_cast<int>(scan.threads()));
+  EXPECT_THROW(scan.Run("step", kPieces * PieceScan::kElements, 4, fail), std::runtime_error);
+  EXPECT_LT(begun, kPieces / 4);
 }
 
 }  // namespace

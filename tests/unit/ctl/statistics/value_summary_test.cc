@@ -78,6 +78,21 @@ TEST(ValueSummary, SumsOfPiecesAreThoseOfTheWhole) {
   EXPECT_NEAR(sum.Deviation(), whole.Deviation(), 1e-9);
 }
 
+TEST(ValueSummary, TheLargestNumbersHaveAMeanAndADeviation) {
+  const double most = std::numeric_limits<double>::max();
+  for (const double size : {1e200, most}) {
+    const ValueSummary ends = SummaryOf(std::vector<double>{size, -size, size, -size});
+    EXPECT_NEAR(ends.mean / size, 0, 1e-15);
+    EXPECT_DOUBLE_EQ(ends.Deviation(), size);
+    ValueSummary sum = SummaryOf(std::vector<double>{size, size});
+    EXPECT_DOUBLE_EQ(sum.mean, size);
+    EXPECT_EQ(sum.Deviation(), 0);
+    sum.Add(SummaryOf(std::vector<double>{-size, -size}));
+    EXPECT_NEAR(sum.mean / size, 0, 1e-15);
+    EXPECT_DOUBLE_EQ(sum.Deviation(), size);
+  }
+}
+
 TEST(ValueSummary, EncodedElementsAreThoseThatReadersGet) {
   const Encoding scaled{DType::kInt8, DType::kFloat32, 0.5F};
   EXPECT_EQ(SummaryOf(scaled, std::vector<int8_t>{-3, 7}).min, Number(-1.5));

@@ -202,8 +202,8 @@ TEST(FeatureValuesTest, WhatIsNoNumberIsRefusedWithARemedy) {
     ArrowSpec lists{"+l", "x", 1, {std::nullopt, BytesOf<int32_t>({0, 1})}, {Texts("item", {"1"})}};
     EXPECT_THAT(complaint(lists, dtypes), HasSubstr("lists of strings"));
   }
-  EXPECT_THAT(complaint(Texts("x", {"1", "blue"}), FeatureDTypes::kAsText),
-              HasSubstr("'blue' in row 1 (from 0)"));
+  EXPECT_THAT(complaint(Texts("x", {"1", "blue\x1b"}), FeatureDTypes::kAsText),
+              HasSubstr("'blue ' in row 1 (from 0)"));
 }
 
 TEST(FeatureValuesTest, SeveralColumnsAreOneFeature) {
@@ -262,6 +262,57 @@ TEST(FeatureValuesTest, TextsAreLabelsIfTheyAreAcceptedAndComeFirst) {
   EXPECT_FALSE(numbers.Append("blue"));
   EXPECT_EQ(numbers.Problem("blue"), "is not a number");
   EXPECT_EQ(numbers.labels(), nullptr);
+}
+
+TEST(FeatureValuesTest, TextsHaveALimit) {
+  FeatureValues values("x");
+  values.AcceptTexts();
+  std::string text(1 << 20, 'x');
+  for (char c : {'a', 'b', 'c'}) {  // equal texts take no more memory
+    for (int i = 0; i < 200; i++) {
+      text[0] = c == 'c' ? 'b' : c;
+      text[1] = static_cast<char>('0' + (c == 'a' ? 0 : i % 100));
+      ASSERT_TRUE(values.Append(text));
+    }
+  }
+  bool accepted = true;
+  for (int i = 0; i < 200 && accepted; i++) {
+    text[0] = 'd';
+    text[1] = static_cast<char>('0' + i);
+    accepted = values.Append(text);
+  }
+  EXPECT_FALSE(accepted);
+  EXPECT_EQ(values.Problem(text),
+            "is the 256th different text in 755 rows, and they take more than 256 MiB, so they are "
+            "hardly labels");
+}
+
+TEST(FeatureValuesTest, DictionariesAreNoMasks) {
+  ArrowSpec column = Numbers<int8_t>("c", "x", {1, 0});
+  column.dictionary = std::make_shared<ArrowSpec>(Texts("", {"yes", "no"}));
+  ArrowArrayStream given = StreamOf({Rows({std::move(column)})});
+  const auto stream = OpenArrowStream(given, "table");
+  ArrowBatch batch;
+  ASSERT_TRUE(stream->Next(batch));
+  const ArrowColumn* of_mask = &batch.columns[0];
+  FeatureValues mask("val_mask"), other("x");
+  EXPECT_THAT(
+      Failure([&] {
+        mask.Append({&of_mask, 1}, batch.owner, "table", 0);
+      }).second,
+      HasSubstr("column 'val_mask' is a dictionary of text, but a mask has true and false"));
+  other.Append({&of_mask, 1}, batch.owner, "table", 0);
+  EXPECT_EQ(other.labels()->size(), 2u);
+}
+
+TEST(FeatureValuesTest, NumbersInADictionaryAreLabels) {
+  ArrowSpec column = Numbers<int8_t>("c", "x", {0, 1, 2});
+  column.dictionary = std::make_shared<ArrowSpec>(Texts("", {"NA", "30", "40"}));
+  EXPECT_EQ(AsText(column).values.Doubt(), "");
+  FeatureValues values("x");
+  values.AcceptTexts();
+  for (const char* text : {"NA", "30", "40"}) EXPECT_TRUE(values.Append(text));
+  EXPECT_THAT(values.Doubt(), HasSubstr("2 of the 3 different texts"));
 }
 
 // Nulls in lists take no bytes of the input, so that a few could ask for any amount of memory.

@@ -104,6 +104,12 @@ TEST_F(ChunkedTest, CountsPerTypeAndPerChunkAreEquivalent) {
   ExpectComplaint(ErrorCode::kCorrupt, "num_nodes_per_type is missing");
 }
 
+TEST_F(ChunkedTest, TextIsNoFeature) {
+  WriteText(directory_ / "y0.csv", "red\nblue\n");
+  ExpectComplaint(ErrorCode::kCorrupt,
+                  "y0.csv:1: 'red' in column '0' is not a number; write numbers, such as");
+}
+
 TEST_F(ChunkedTest, ErrorsNameContradictions) {
   metadata_["num_nodes_per_type"] = {5, 4};
   ExpectComplaint(ErrorCode::kCorrupt, "num_nodes_per_chunk[1] is");

@@ -201,6 +201,14 @@ TEST_F(GraphFilesTest, FeatureColumnsCanBeChosenByType) {
   EXPECT_THAT(Complaint(ErrorCode::kInvalid),
               HasSubstr("no table of item has a feature column 'score'"));
   add_files();
+  ParseFeatureColumns({"usr=age"}, options_);
+  EXPECT_THAT(Complaint(ErrorCode::kInvalid),
+              HasSubstr("no table has a feature column 'usr=age', and 'usr' is no type: the types "
+                        "are user, item, user:buys:item"));
+  add_files();
+  ParseFeatureColumns({"user=age,,score,"}, options_);
+  EXPECT_THAT(names_of(Read().nodes[0].features), ElementsAre("age", "score"));
+  add_files();
   ParseFeatureColumns({"user=age", "user=score"}, options_);
   EXPECT_THAT(names_of(Read().nodes[0].features), ElementsAre("age", "score"));
 }
@@ -220,8 +228,9 @@ TEST_F(GraphFilesTest, ColumnsOfTextAreLabels) {
   EXPECT_EQ(kind.labels->name(1), "book");
   EXPECT_THAT(notes, HasSubstr("labels of kind: 0 'paper', 1 'book', 2 '7', 3 'map'; 1 of these 4 "
                                "texts are numbers, and 3 not, the first 'paper'"));
-  EXPECT_THAT(notes, HasSubstr("feature 'kind' of _N:_E:_N: 1 of 6 numbers (17 %) are NaN, because "
-                               "their cells are empty\n"));
+  EXPECT_THAT(notes,
+              HasSubstr("feature 'kind' of _N:_E:_N: 1 of 6 numbers (16.7 %) are NaN, because "
+                        "their cells are empty\n"));
   options_ = {};
   Nodes("a", "n.csv", "id,colour,size\n1,red,5\n0,blue,6\n");
   Edges("a:r:a", "e.csv", "0,1\n");
@@ -246,8 +255,70 @@ TEST_F(GraphFilesTest, TextThatIsNoLabelIsRefused) {
   Edges("", "e.csv", titles);
   EXPECT_THAT(
       Complaint(ErrorCode::kCorrupt),
-      HasSubstr("e.csv:65538: 'title 65536' in column 'title' is the 65537th different text "
-                "in 65537 rows, so the texts are hardly labels; --feat_cols"));
+      HasSubstr("e.csv:2: 'title 0' in column 'title' is the first of 70000 different texts in "
+                "70000 rows, so they are hardly labels; --feat_cols"));
+  // The rows that are not read yet count, too.
+  for (int i = 0; i < 70000; i++) titles += StrCat("0,1,title ", i, "\n");
+  Edges("", "e.csv", titles);
+  EXPECT_EQ(Read().edges[0].features.at(0).labels->size(), 70000u);
+}
+
+TEST_F(GraphFilesTest, MasksHaveNoLabels) {
+  Nodes("a", "n.csv", "id,train_mask\n0,yes\n1,no\n");
+  Edges("a:r:a", "e.csv", "0,1\n");
+  EXPECT_THAT(
+      Complaint(ErrorCode::kCorrupt),
+      HasSubstr("n.csv:2: 'yes' in column 'train_mask' is not a number; a mask has true and "
+                "false, or 1 and 0; --feat_cols"));
+  Nodes("a", "n.csv", "id,train_mask\n0,True\n1,false\n");
+  Edges("a:r:a", "e.csv", "0,1\n");
+  const RawFeature mask = Read().nodes[0].features.at(0);
+  EXPECT_EQ(mask.labels, nullptr);
+  EXPECT_THAT(mask.values.as<uint8_t>(), ElementsAre(1, 0));
+}
+
+TEST_F(GraphFilesTest, NumbersBelowATextAreNoLabels) {
+  for (const char* first : {"NA", "?", "1e400"}) {
+    Edges("", "e.csv", StrCat("src,dst,w\n0,1,\n0,1,", first, "\n1,0,30\n1,0,40\n0,1,30\n"));
+    EXPECT_THAT(Complaint(ErrorCode::kCorrupt),
+                HasSubstr(StrCat("e.csv:3: '", first,
+                                 "' in column 'w' is not a number, but 2 of the 3 different texts "
+                                 "in the column are; leave cells without a number empty; "
+                                 "--feat_cols can leave the column out")));
+  }
+  Edges("", "e.csv", "src,dst,w\n0,1,few\n1,0,30\n");
+  EXPECT_EQ(Read().edges[0].features.at(0).labels->size(), 2u);
+}
+
+// The second column of these triples, as in WN18 and FB15k, is the relation, not the destination.
+TEST_F(GraphFilesTest, TablesWithoutAHeaderHaveNoLabels) {
+  Edges("", "e.tsv", "cat\thypernym\tanimal\ndog\thypernym\tanimal\n");
+  EXPECT_THAT(Complaint(ErrorCode::kCorrupt),
+              HasSubstr("e.tsv:1: 'animal' in column '2' is not a number; columns of text need a "
+                        "header: give --header yes if the first row is one, or leave the columns "
+                        "out with --feat_cols none"));
+  options_.feature_columns.emplace();
+  Edges("", "e.tsv", "cat\tanimal\thypernym\ndog\tanimal\thypernym\n");
+  EXPECT_EQ(Read().nodes[0].count, 3);
+  options_.feature_columns.reset();
+  options_.hints.header = true;
+  Edges("", "e.tsv", "a\tb\tkind\ncat\tanimal\thypernym\n");
+  EXPECT_EQ(Read().edges[0].features.at(0).labels->name(0), "hypernym");
+}
+
+TEST_F(GraphFilesTest, ManyDifferentLabelsAreReported) {
+  const auto notes_of = [&](int different) {
+    std::string notes, rows = "src,dst,kind\n";
+    for (int i = 0; i < 42; i++) rows += StrCat("0,1,a\x1b", i % different, "\n");
+    options_.note = [&](const std::string& text) { notes += text + "\n"; };
+    Edges("", "e.csv", rows);
+    Read();
+    options_ = {};
+    return notes;
+  };
+  EXPECT_THAT(notes_of(22),
+              HasSubstr("; most texts differ, 22 different ones in 42 rows: are these labels?"));
+  EXPECT_THAT(notes_of(21), HasSubstr("19 'a 19' and 1 more\n"));
 }
 
 TEST_F(GraphFilesTest, DoubtfulInputIsReportedWithCounts) {
@@ -259,8 +330,9 @@ TEST_F(GraphFilesTest, DoubtfulInputIsReportedWithCounts) {
     return notes;
   };
   Edges("", "e.csv", "src,dst,w\n0,1,nan\n1,2,\n2,3,1.5\n3,0,2\n");
-  EXPECT_THAT(notes_of(), HasSubstr("feature 'w' of _N:_E:_N: 2 of 4 numbers (50 %) are NaN, 1 of "
-                                    "them because their cells are empty\n"));
+  EXPECT_THAT(notes_of(),
+              HasSubstr("feature 'w' of _N:_E:_N: 2 of 4 numbers (50.0 %) are NaN, 1 of "
+                        "them because their cells are empty\n"));
   Edges("", "e.csv", "1,2\n3,4\nN/A,2\n4,1\n");
   EXPECT_THAT(notes_of(), HasSubstr("1 of 5 names of _N are not whole numbers, the first 'N/A'; "));
   Edges("", "e.csv", "id,src,dst\n0,1,2\n1,2,0\n");

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace graphd {
+
+// Returns a share for people: "12.3 %", "0.25 %"; "0 %" if `all` is 0. Only all of them are "100
+// %".
+std::string PercentText(uint64_t part, uint64_t all);
+
+}  // namespace graphd
