@@ -235,16 +235,15 @@ Options Options::FromEnvironment() {
 }
 
 std::shared_ptr<Session> Initialize(Options options) {
-  const auto check = [](const char* what, int value, int limit, const char* variables) {
-    if (value < 0 || value >= limit) {
-      Throw(ErrorCode::kInvalid, what, " ", value, " is outside 0..", limit - 1, "; see ",
-            variables);
+  const auto check = [](const char* what, int value, int64_t most, const char* variables) {
+    if (value < 0 || value > most) {
+      Throw(ErrorCode::kInvalid, what, " ", value, " is outside 0..", most, "; see ", variables);
     }
   };
-  check("rank", options.rank, options.world_size, "RANK and WORLD_SIZE");
-  check("local rank", options.local_rank, options.local_world_size,
+  check("rank", options.rank, int64_t{options.world_size} - 1, "RANK and WORLD_SIZE");
+  check("local rank", options.local_rank, int64_t{options.local_world_size} - 1,
         "LOCAL_RANK and LOCAL_WORLD_SIZE");
-  check("number of remote trainers", options.remote_trainers, options.world_size + 1,
+  check("number of remote trainers", options.remote_trainers, options.world_size,
         "GRAPHD_REMOTE_TRAINERS and WORLD_SIZE");
   options.is_worker = options.is_worker || IsWorker(options);
   if (options.job_id.empty() && !options.server_name.empty()) {
@@ -262,7 +261,7 @@ std::shared_ptr<Session> Initialize(Options options) {
   }
   auto access = options.server_name.empty() ? OpenStandalone(options) : Connect(options);
   if (options.part < 0) options.part = NearestPartition(options, *access);
-  check("partition", options.part, access->meta().book.num_partitions(), "GRAPHD_PART_ID");
+  check("partition", options.part, access->meta().book.num_partitions() - 1, "GRAPHD_PART_ID");
   return std::make_shared<SessionImpl>(std::move(options), std::move(access));
 }
 
