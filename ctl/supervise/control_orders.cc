@@ -67,9 +67,9 @@ json Reload(const ControlOrder& order, ControlClient& client) {
 }
 
 json Requests(const ControlOrder& order, ControlClient& client) {
-  const WaitingRequests found = client.Requests(order.most);
+  const OldestRequests found = client.Requests(order.most);
   json requests = json::array();
-  for (const WaitingRequest& request : found.oldest) {
+  for (const RequestStatus& request : found.requests) {
     requests.push_back({{"operation", request.operation},
                         {"state", request.state},
                         {"seconds", request.seconds},

@@ -23,15 +23,15 @@ struct CheckpointContext {
   std::shared_ptr<RequestContext> requests;
   std::string job;
 
-  // Runs work() on the pool `saves`, then answer(results) on this thread. Counts the call until it
-  // is done. `operation` is a literal.
+  // Runs work() for a request on the pool `saves`, then answer(results) on this thread. Counts the
+  // call until it is done.
   template <class Context, class Work, class Answer>
-  kj::Promise<void> RunOnSaves(const char* operation, Context& context, Work work,
+  kj::Promise<void> RunOnSaves(const RequestPtr& request, Context& context, Work work,
                                Answer answer) const {
     return AsKj([&] {
       auto count = requests->calls().Enter();
       return requests
-          ->RunOn(requests->pools().saves, requests->Begin(operation), 1,
+          ->RunOn(requests->pools().saves, request, 1,
                   [work = std::move(work)](size_t, WorkerScratch&) mutable { work(); })
           .then([context, answer = std::move(answer)]() mutable {
             AsKj([&] { answer(context.getResults()); });
@@ -40,8 +40,8 @@ struct CheckpointContext {
     });
   }
   template <class Context, class Work>
-  kj::Promise<void> RunOnSaves(const char* operation, Context& context, Work work) const {
-    return RunOnSaves(operation, context, std::move(work), [](auto) {});
+  kj::Promise<void> RunOnSaves(const RequestPtr& request, Context& context, Work work) const {
+    return RunOnSaves(request, context, std::move(work), [](auto) {});
   }
 };
 

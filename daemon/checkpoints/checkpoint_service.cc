@@ -74,7 +74,7 @@ kj::Promise<void> CheckpointService::prepare(PrepareContext context) {
   for (const auto name : params.getTensors()) names.insert(name.cStr());
   auto making = std::make_shared<CheckpointMaking>(context_.graph, context_.tensors);
   return context_.RunOnSaves(
-      "checkpoint prepare", context,
+      context_.requests->Begin("checkpoint prepare"), context,
       [making, names, &catalog = context_.catalog, name = std::string(params.getName().cStr()),
        id = std::string(params.getId().cStr())] { making->Prepare(catalog, name, id, names); },
       [this, making](PrepareResults::Builder results) {
@@ -86,7 +86,7 @@ kj::Promise<void> CheckpointService::prepare(PrepareContext context) {
 kj::Promise<void> CheckpointService::list(ListContext context) {
   auto found = std::make_shared<std::vector<CheckpointSet::Entry>>();
   return context_.RunOnSaves(
-      "checkpoint list", context,
+      context_.requests->Begin("checkpoint list"), context,
       [found, &catalog = context_.catalog] {
         for (const auto& set : catalog.All()) {
           for (CheckpointSet::Entry& entry : set->List()) found->push_back(std::move(entry));
@@ -117,7 +117,7 @@ kj::Promise<void> CheckpointService::readRows(ReadRowsContext context) {
   auto params = context.getParams();
   auto rows = std::make_shared<Rows>();
   return context_.RunOnSaves(
-      "checkpoint read", context,
+      context_.requests->Begin("checkpoint read"), context,
       [rows, &catalog = context_.catalog, &pool = *context_.requests->buffers(),
        name = std::string(params.getName().cStr()), part = params.getPart(),
        tensor = std::string(params.getTensor().cStr()), begin = params.getBegin(),
@@ -151,7 +151,7 @@ kj::Promise<void> CheckpointService::readFile(ReadFileContext context) {
   auto params = context.getParams();
   auto data = std::make_shared<Bytes>();
   return context_.RunOnSaves(
-      "checkpoint readFile", context,
+      context_.requests->Begin("checkpoint read_file"), context,
       [data, &catalog = context_.catalog, &pool = *context_.requests->buffers(),
        name = std::string(params.getName().cStr()), file = std::string(params.getFile().cStr()),
        offset = params.getOffset(), count = params.getCount()] {
@@ -171,7 +171,7 @@ kj::Promise<void> CheckpointService::readFile(ReadFileContext context) {
 kj::Promise<void> CheckpointService::delete_(DeleteContext context) {
   AsKj([&] { context_.requests->Require(Role::kOperator, "delete checkpoints"); });
   return context_.RunOnSaves(
-      "checkpoint delete", context,
+      context_.requests->Begin("checkpoint delete"), context,
       [&catalog = context_.catalog, name = std::string(context.getParams().getName().cStr())] {
         store::CheckCheckpointName(name);
         for (const auto& set : catalog.All()) {
@@ -184,7 +184,7 @@ kj::Promise<void> CheckpointService::originalIds(OriginalIdsContext context) {
   auto params = context.getParams();
   auto ids = std::make_shared<Bytes>();
   return context_.RunOnSaves(
-      "checkpoint originalIds", context,
+      context_.requests->Begin("checkpoint original_ids"), context,
       [ids, &catalog = context_.catalog, &pool = *context_.requests->buffers(),
        name = std::string(params.getName().cStr()), part = params.getPart(),
        tensor = std::string(params.getTensor().cStr()), first = params.getBegin(),
@@ -210,7 +210,7 @@ kj::Promise<void> CheckpointService::loading(LoadingContext context) {
   AsKj([&] { context_.requests->Require(Role::kOperator, "restore checkpoints"); });
   auto params = context.getParams();
   return context_.RunOnSaves(
-      "checkpoint loading", context,
+      context_.requests->Begin("checkpoint loading"), context,
       [&host = context_.tensors, job = context_.job, table = params.getTable(),
        on = params.getOn()] { host.SetLoading(job, table, on); });
 }

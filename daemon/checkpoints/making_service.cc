@@ -26,11 +26,10 @@ kj::Promise<void> MakingService::hold(HoldContext context) {
   store::HoldOptions options;
   options.job = context_.job;
   options.holder = StrCat("job ", context_.job, " (", context_.requests->peer().text, ")");
-  // The request in flight while it waits; RunOnSaves has one of its own.
-  RequestPtr waiting = context_.requests->Begin("checkpoint hold");
-  waiting->SetState(RequestState::kWaitsToHold);
-  return AwaitTurnToHold().attach(kj::mv(waiting)).then([this, context, options]() mutable {
-    return context_.RunOnSaves("checkpoint hold", context,
+  RequestPtr request = context_.requests->Begin("checkpoint hold");
+  request->SetState(RequestState::kWaitsToHold);
+  return AwaitTurnToHold().then([this, context, options, request]() mutable {
+    return context_.RunOnSaves(request, context,
                                [making = making_, options] { making->Hold(options); });
   });
 }
@@ -47,7 +46,8 @@ kj::Promise<void> MakingService::AwaitTurnToHold() {
 kj::Promise<void> MakingService::take(TakeContext context) {
   auto bytes = std::make_shared<uint64_t>(0);
   return context_.RunOnSaves(
-      "checkpoint take", context, [making = making_, bytes] { *bytes = making->Take(); },
+      context_.requests->Begin("checkpoint take"), context,
+      [making = making_, bytes] { *bytes = making->Take(); },
       [requests = context_.requests, making = making_, bytes](TakeResults::Builder results) {
         requests->counters().checkpoints.fetch_add(1, std::memory_order_relaxed);
         const std::vector<TensorShare>& shares = making->shares();
@@ -64,14 +64,14 @@ kj::Promise<void> MakingService::addFile(AddFileContext context) {
       AsKj([&] { return context_.requests->buffers()->Get(data.size()); }));
   std::copy_n(reinterpret_cast<const std::byte*>(data.begin()), data.size(), copy->data());
   return context_.RunOnSaves(
-      "checkpoint addFile", context,
+      context_.requests->Begin("checkpoint add_file"), context,
       [making = making_, copy, size = data.size(), file = std::string(params.getFile().cStr()),
        offset = params.getOffset()] { making->AddFile(file, offset, copy->first(size)); });
 }
 
 kj::Promise<void> MakingService::commit(CommitContext context) {
   return context_.RunOnSaves(
-      "checkpoint commit", context,
+      context_.requests->Begin("checkpoint commit"), context,
       [making = making_, manifest = std::string(context.getParams().getManifest())] {
         making->Commit(manifest);
       });

@@ -37,7 +37,7 @@ RequestInFlight::~RequestInFlight() {
   client_->requests_.erase(place_);
 }
 
-void ClientRequests::AppendTo(Clock::time_point now, std::vector<WaitingRequest>& out) const {
+void ClientRequests::AppendTo(Clock::time_point now, std::vector<RequestStatus>& out) const {
   const MutexLock lock(mutex_);
   for (const RequestInFlight* request : requests_) {
     out.push_back({request->operation_, TextOf(request->state_.load(std::memory_order_relaxed)),
@@ -55,14 +55,14 @@ std::shared_ptr<ClientRequests> RequestsInFlight::Add(const JobRegistry::Members
   return client;
 }
 
-WaitingRequests RequestsInFlight::Oldest(size_t most) const {
+OldestRequests RequestsInFlight::Oldest(size_t most) const {
   // Sorts only as many as are returned: there may be hundreds for each of thousands of clients.
-  const auto older = [](const WaitingRequest& a, const WaitingRequest& b) {
+  const auto older = [](const RequestStatus& a, const RequestStatus& b) {
     return a.seconds > b.seconds;
   };
-  WaitingRequests all;
+  OldestRequests all;
   const Clock::time_point now = Clock::now();
-  std::vector<WaitingRequest>& oldest = all.oldest;
+  std::vector<RequestStatus>& oldest = all.requests;
   const MutexLock lock(mutex_);
   for (const auto& each : clients_) {
     const std::shared_ptr<ClientRequests> client = each.lock();

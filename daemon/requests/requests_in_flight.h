@@ -67,7 +67,7 @@ class ClientRequests : public std::enable_shared_from_this<ClientRequests> {
     return std::make_shared<RequestInFlight>(shared_from_this(), operation);
   }
   // Appends the requests, the oldest first, with their ages at `now`.
-  void AppendTo(Clock::time_point now, std::vector<WaitingRequest>& out) const;
+  void AppendTo(Clock::time_point now, std::vector<RequestStatus>& out) const;
 
  private:
   friend class RequestInFlight;
@@ -86,7 +86,7 @@ class RequestsInFlight {
   // Adds the requests of a client that attaches.
   std::shared_ptr<ClientRequests> Add(const JobRegistry::Membership& member, const Peer& peer);
   // Returns the oldest requests, the oldest first, at most `most`, and the number of all.
-  WaitingRequests Oldest(size_t most) const;
+  OldestRequests Oldest(size_t most) const;
 
  private:
   mutable Mutex mutex_;

@@ -126,9 +126,9 @@ kj::Promise<void> ControlService::reload(ReloadContext context) {
 kj::Promise<void> ControlService::requests(RequestsContext context) {
   return IfOperator("see the requests of clients", [&]() -> kj::Promise<void> {
     const size_t most = std::min<size_t>(context.getParams().getMost(), kMostRequests);
-    WaitingRequests found = context_.in_flight.Oldest(most);
+    OldestRequests found = context_.in_flight.Oldest(most);
     std::map<std::string, std::string> missing_of_job;
-    for (WaitingRequest& request : found.oldest) {
+    for (RequestStatus& request : found.requests) {
       if (request.operation != "barrier") continue;
       const auto [known, is_new] = missing_of_job.try_emplace(request.job_id);
       if (is_new) known->second = context_.jobs.MissingInBarrier(request.job_id);
@@ -136,7 +136,8 @@ kj::Promise<void> ControlService::requests(RequestsContext context) {
     }
     auto results = context.getResults();
     results.setTotal(found.total);
-    WriteRequests(found.oldest, results.initOldest(static_cast<kj::uint>(found.oldest.size())));
+    WriteRequests(found.requests,
+                  results.initRequests(static_cast<kj::uint>(found.requests.size())));
     return kj::READY_NOW;
   });
 }

@@ -48,7 +48,7 @@ void Listeners::ListenOnTcp(const ListenOptions& options) {
     tcp_.emplace(Listener::Adopt(std::move(fd)));
     return;
   }
-  // One that overlaps the wanted address would keep this process from listening there.
+  // A socket of the unit that overlaps the wanted address would make listening there fail.
   RefuseOthers(SocketPath(options.runtime_dir, options.server_name, options.port), wanted.text(),
                /*any=*/false);
   if (UniqueFd kept = TakeKept(kKeptTcp, wanted)) {

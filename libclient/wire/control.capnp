@@ -21,7 +21,7 @@ struct ChangedOption {
 }
 
 # A request that is not answered yet.
-struct WaitingRequest {
+struct RequestStatus {
   operation @0 :Text;      # such as "hop"
   state @1 :Text;          # the thing that it does or waits for
   seconds @2 :Float64;     # since it arrived
@@ -52,5 +52,5 @@ interface Control {
 
   # Returns the requests of all clients that are not answered yet: the oldest first, at most `most`,
   # and the number of all.
-  requests @4 (most :UInt32) -> (oldest :List(WaitingRequest), total :UInt64);
+  requests @4 (most :UInt32) -> (requests :List(RequestStatus), total :UInt64);
 }

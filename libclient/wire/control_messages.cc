@@ -25,10 +25,10 @@ std::vector<ChangedOption> ReadChanges(capnp::List<wire::ChangedOption>::Reader 
   return changes;
 }
 
-void WriteRequests(const std::vector<WaitingRequest>& requests,
-                   capnp::List<wire::WaitingRequest>::Builder out) {
+void WriteRequests(const std::vector<RequestStatus>& requests,
+                   capnp::List<wire::RequestStatus>::Builder out) {
   for (kj::uint i = 0; i < out.size(); i++) {
-    const WaitingRequest& request = requests[i];
+    const RequestStatus& request = requests[i];
     out[i].setOperation(request.operation);
     out[i].setState(request.state);
     out[i].setSeconds(request.seconds);
@@ -39,8 +39,8 @@ void WriteRequests(const std::vector<WaitingRequest>& requests,
   }
 }
 
-std::vector<WaitingRequest> ReadRequests(capnp::List<wire::WaitingRequest>::Reader in) {
-  std::vector<WaitingRequest> requests;
+std::vector<RequestStatus> ReadRequests(capnp::List<wire::RequestStatus>::Reader in) {
+  std::vector<RequestStatus> requests;
   for (auto request : BoundedList(in, "requests")) {
     requests.push_back({request.getOperation().cStr(), request.getState().cStr(),
                         request.getSeconds(), request.getJobId().cStr(), request.getRank(),

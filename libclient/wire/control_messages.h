@@ -19,7 +19,7 @@ struct ChangedOption {
 };
 
 // A request that a daemon has not answered yet.
-struct WaitingRequest {
+struct RequestStatus {
   std::string operation;  // such as "hop"
   std::string state;      // such as "waits for a thread of the daemon"
   double seconds = 0;     // since it arrived
@@ -28,16 +28,16 @@ struct WaitingRequest {
   int64_t pid = 0;   // 0 for TCP connections
   std::string peer;  // "unix" or the address
 };
-// The oldest requests of a daemon, the oldest first, and the number of all.
-struct WaitingRequests {
-  std::vector<WaitingRequest> oldest;
+// Some of a daemon's requests, the oldest first, and the number of all.
+struct OldestRequests {
+  std::vector<RequestStatus> requests;
   uint64_t total = 0;
 };
 
 // Convert a list of requests.
-void WriteRequests(const std::vector<WaitingRequest>& requests,
-                   capnp::List<wire::WaitingRequest>::Builder out);
-std::vector<WaitingRequest> ReadRequests(capnp::List<wire::WaitingRequest>::Reader in);
+void WriteRequests(const std::vector<RequestStatus>& requests,
+                   capnp::List<wire::RequestStatus>::Builder out);
+std::vector<RequestStatus> ReadRequests(capnp::List<wire::RequestStatus>::Reader in);
 
 // Convert a list of changes.
 void WriteChanges(const std::vector<ChangedOption>& changes,

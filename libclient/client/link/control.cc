@@ -205,12 +205,12 @@ std::vector<ChangedOption> ControlClient::Reload(const std::string& by) {
       }));
 }
 
-WaitingRequests ControlClient::Requests(uint32_t most) {
+OldestRequests ControlClient::Requests(uint32_t most) {
   auto request = impl_->Control().requestsRequest();
   request.setMost(most);
   return impl_->Wait(
       request.send().then([](capnp::Response<wire::Control::RequestsResults>&& response) {
-        return WaitingRequests{ReadRequests(response.getOldest()), response.getTotal()};
+        return OldestRequests{ReadRequests(response.getRequests()), response.getTotal()};
       }));
 }
 

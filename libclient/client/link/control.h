@@ -66,7 +66,7 @@ class ControlClient {
   // that names file, line and key, and changes nothing.
   std::vector<ChangedOption> Reload(const std::string& by);
   // Returns the oldest requests that the daemon has not answered, at most `most`.
-  WaitingRequests Requests(uint32_t most);
+  OldestRequests Requests(uint32_t most);
 
  private:
   struct Impl;

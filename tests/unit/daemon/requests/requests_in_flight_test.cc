@@ -37,18 +37,18 @@ TEST_F(RequestsInFlightTest, TheOldestOfAllClientsComeFirst) {
     running.push_back((i % 2 == 0 ? first : second)->Begin(i < 3 ? "hop" : "push"));
   }
   running[1]->SetState(RequestState::kWaitsForStore);
-  const WaitingRequests found = requests_.Oldest(3);
+  const OldestRequests found = requests_.Oldest(3);
   EXPECT_EQ(found.total, 50U);
-  ASSERT_EQ(found.oldest.size(), 3U);
+  ASSERT_EQ(found.requests.size(), 3U);
   for (size_t i = 0; i < 3; i++) {
-    EXPECT_EQ(found.oldest[i].operation, "hop");
-    EXPECT_EQ(found.oldest[i].job_id, i % 2 == 0 ? "a" : "b");
-    EXPECT_EQ(found.oldest[i].rank, i % 2 == 0 ? 1 : 2);
-    EXPECT_EQ(found.oldest[i].pid, 4711);
-    EXPECT_EQ(found.oldest[i].peer, "unix");
+    EXPECT_EQ(found.requests[i].operation, "hop");
+    EXPECT_EQ(found.requests[i].job_id, i % 2 == 0 ? "a" : "b");
+    EXPECT_EQ(found.requests[i].rank, i % 2 == 0 ? 1 : 2);
+    EXPECT_EQ(found.requests[i].pid, 4711);
+    EXPECT_EQ(found.requests[i].peer, "unix");
   }
-  EXPECT_EQ(found.oldest[1].state, TextOf(RequestState::kWaitsForStore));
-  EXPECT_EQ(found.oldest[0].state, TextOf(RequestState::kRuns));
+  EXPECT_EQ(found.requests[1].state, TextOf(RequestState::kWaitsForStore));
+  EXPECT_EQ(found.requests[0].state, TextOf(RequestState::kRuns));
   running.clear();
   EXPECT_EQ(requests_.Oldest(3).total, 0U);
 }
@@ -58,9 +58,9 @@ TEST_F(RequestsInFlightTest, WorkForAClientThatHasGoneIsStillShown) {
   RequestPtr request = client->Begin("barrier");
   client = nullptr;
   members_.clear();
-  const WaitingRequests found = requests_.Oldest(10);
+  const OldestRequests found = requests_.Oldest(10);
   ASSERT_EQ(found.total, 1U);
-  EXPECT_EQ(found.oldest[0].rank, -1);
+  EXPECT_EQ(found.requests[0].rank, -1);
   request = nullptr;
   EXPECT_EQ(requests_.Oldest(10).total, 0U);
 }

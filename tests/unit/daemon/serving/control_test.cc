@@ -106,13 +106,13 @@ TEST_F(Control, RequestsInFlightSayWhatTheyWaitFor) {
   const DistGraph second = DistGraph(Initialize(TrainerOf("night", 1, 3)));
   EXPECT_EQ(Operate([](ControlClient& c) { return c.Requests(10); }).total, 0U);
   std::thread waiting([&] { ErrorOf([&] { second.Barrier(); }); });
-  WaitingRequests found;
+  OldestRequests found;
   // A request is listed before its trainer waits in the barrier.
   WaitUntil("a request in flight", [&] {
     found = Operate([](ControlClient& c) { return c.Requests(10); });
-    return found.total == 1 && found.oldest.at(0).state == "waits for ranks 0, 2";
+    return found.total == 1 && found.requests.at(0).state == "waits for ranks 0, 2";
   });
-  const WaitingRequest request = found.oldest.at(0);
+  const RequestStatus request = found.requests.at(0);
   EXPECT_EQ(request.operation, "barrier");
   EXPECT_EQ(request.job_id, "night");
   EXPECT_EQ(request.rank, 1);
@@ -120,11 +120,11 @@ TEST_F(Control, RequestsInFlightSayWhatTheyWaitFor) {
   std::thread later([&] { ErrorOf([&] { first.Barrier(); }); });
   WaitUntil("two requests in flight", [&] {
     found = Operate([](ControlClient& c) { return c.Requests(1); });
-    return found.total == 2 && found.oldest.at(0).state == "waits for rank 2";
+    return found.total == 2 && found.requests.at(0).state == "waits for rank 2";
   });
-  ASSERT_EQ(found.oldest.size(), 1U);
-  EXPECT_EQ(found.oldest[0].rank, 1);
-  EXPECT_GE(found.oldest[0].seconds, request.seconds);
+  ASSERT_EQ(found.requests.size(), 1U);
+  EXPECT_EQ(found.requests[0].rank, 1);
+  EXPECT_GE(found.requests[0].seconds, request.seconds);
   Operate([](ControlClient& c) { return c.EndJob("night", "alice", ""); });
   waiting.join();
   later.join();
@@ -148,7 +148,7 @@ TEST_F(Control, AStepWaitsForTheOtherTrainers) {
   });
   WaitUntil("a part of a step", [&] {
     const auto found = Operate([](ControlClient& c) { return c.Requests(10); });
-    return std::any_of(found.oldest.begin(), found.oldest.end(), [](const auto& each) {
+    return std::any_of(found.requests.begin(), found.requests.end(), [](const auto& each) {
       return each.operation == "stage" && each.state == "waits for other trainers of its job";
     });
   });
