@@ -12,7 +12,7 @@ namespace graphd::ctl {
 // daemon and its owner's jobs, and of the client `name`, with the list of revoked certificates
 // unless it comes later; and that list alone.
 // A machine of daemons also gets the shared secret, and nothing else if there are no certificates.
-// One that only computes gets the same without the key of the daemons.
+// A machine that only computes gets the same without the key of the daemons.
 // The authority's private key is in none of them. Throw Error(kNotFound) for missing keys.
 std::vector<KeyFile> KeysOfHost(const KeyDirectory& keys, bool with_revoked = true);
 std::vector<KeyFile> KeysOfTrainerHost(const KeyDirectory& keys, bool with_revoked = true);

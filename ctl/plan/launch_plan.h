@@ -48,7 +48,8 @@ struct LaunchPlan {
   int world_size = 0;
   std::string master_addr;
   int master_port = 0;  // 0: chosen at launch
-  // One per daemon, in order of first appearance, and then those that only compute.
+  // The list has an entry per daemon, in the order of first appearance, and then those that only
+  // compute.
   std::vector<HostPlan> hosts;
 };
 

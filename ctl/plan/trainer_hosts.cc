@@ -3,7 +3,9 @@
 
 #include <map>
 
+#include "base/file.h"
 #include "base/strings.h"
+#include "wire/ip_config.h"
 
 namespace graphd::ctl {
 namespace {
@@ -24,31 +26,31 @@ int ParseNumber(const std::string& text, const std::string& at) {
 std::vector<TrainerHost> ParseTrainerHosts(const std::string& text, const std::string& where) {
   std::vector<TrainerHost> hosts;
   std::map<std::string, std::string> lines;  // each address with the line that names it
-  int number = 0;
-  for (const std::string& line : Split(text, '\n')) {
-    number++;
-    const std::vector<std::string> columns = SplitWhitespace(line);
-    if (columns.empty() || columns[0][0] == '#') continue;
-    const std::string at = StrCat(where, " line ", number);
-    if (columns.size() > 2) {
-      Throw(ErrorCode::kInvalid, at, ": '", Trim(line), "' has ", columns.size(),
-            " columns; write 'address [trainers]'");
-    }
-    TrainerHost host{columns[0], std::nullopt, at};
-    if (columns.size() > 1) host.num_trainers = ParseNumber(columns[1], at);
-    const auto [named, is_new] = lines.emplace(host.address, at);
-    if (!is_new) {
-      Throw(ErrorCode::kInvalid, at, ": '", host.address, "' is that of ", named->second,
-            "; write each host once, with the number of its trainers in the second column");
-    }
-    hosts.push_back(std::move(host));
-  }
+  ForEachHost(
+      text, where, 2, "address [trainers]", [&](const auto& columns, const std::string& at) {
+        TrainerHost host{columns[0], std::nullopt, at};
+        if (columns.size() > 1) host.num_trainers = ParseNumber(columns[1], at);
+        const auto [named, is_new] = lines.emplace(host.address, at);
+        if (!is_new) {
+          Throw(ErrorCode::kInvalid, at, ": '", host.address, "' is that of ", named->second,
+                "; write each host once, with the number of its trainers in the second column");
+        }
+        hosts.push_back(std::move(host));
+      });
   if (hosts.empty()) {
     Throw(ErrorCode::kInvalid, where,
           " names no host; write one 'address [trainers]' per line, or ",
           "leave out --trainer_hosts");
   }
   return hosts;
+}
+
+std::vector<TrainerHost> ReadTrainerHosts(const std::string& path) {
+  if (!FileExists(path)) {
+    Throw(ErrorCode::kNotFound, "--trainer_hosts ", path,
+          " can't be found; give the path of a file with a line 'address [trainers]' per host");
+  }
+  return ParseTrainerHosts(ReadTextFile(path, size_t{1} << 20), path);
 }
 
 }  // namespace graphd::ctl

@@ -12,14 +12,6 @@ namespace {
 
 constexpr size_t kMostClasses = 12;  // values shown of each feature
 
-std::vector<FeatureClass> MostFrequent(const FeatureStatistics& feature) {
-  std::vector<FeatureClass> classes = *feature.classes;
-  std::stable_sort(classes.begin(), classes.end(),
-                   [](const FeatureClass& a, const FeatureClass& b) { return a.count > b.count; });
-  classes.resize(std::min(classes.size(), kMostClasses));
-  return classes;
-}
-
 std::string HistogramHtml(const FeatureStatistics& feature) {
   const Histogram& histogram = feature.histogram;
   const double width =
@@ -36,7 +28,7 @@ std::string HistogramHtml(const FeatureStatistics& feature) {
 
 std::string ClassesHtml(const FeatureStatistics& feature) {
   std::vector<std::string> texts;
-  for (const FeatureClass& of_value : MostFrequent(feature)) {
+  for (const FeatureClass& of_value : MostFrequent(feature, kMostClasses)) {
     texts.push_back(StrCat(ClassText(of_value), ": ", Thousands(of_value.count)));
   }
   const size_t more = feature.classes->size() - texts.size();

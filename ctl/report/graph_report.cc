@@ -2,7 +2,6 @@
 #include "ctl/report/graph_report.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -72,10 +71,7 @@ class Report {
         {"edges", EdgeBalance(statistics_)},
         {"size", ByteBalance(statistics_)}};
     for (const auto& [what, balance] : balances) {
-      if (!balance) continue;
-      char text[32];
-      std::snprintf(text, sizeof text, "%.3f", *balance);
-      html += Tile(text, StrCat("largest / average, ", what));
+      if (balance) html += Tile(BalanceText(*balance), StrCat("largest / average, ", what));
     }
     return html + "</div>\n";
   }

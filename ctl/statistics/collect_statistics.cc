@@ -25,9 +25,11 @@ class Collector {
     edges_.resize(Index(meta_.schema.num_etypes()));
     for (NodeTypeId t = 0; t < meta_.schema.num_ntypes(); t++) {
       statistics_.ntypes.emplace_back().name = meta_.schema.ntype(t);
+      node_rows_.push_back(RowsOf(meta_.book.nodes(), t));
     }
     for (EdgeTypeId e = 0; e < meta_.schema.num_etypes(); e++) {
       statistics_.etypes.emplace_back().name = meta_.schema.etype(e).ToString();
+      edge_rows_.push_back(RowsOf(meta_.book.edges(), e));
     }
   }
 
@@ -83,11 +85,11 @@ class Collector {
   void ReadFeatures(const PartitionArrays& arrays, const std::string& step, PieceScan& scan) {
     for (NodeTypeId t = 0; t < meta_.schema.num_ntypes(); t++) {
       ReadOfType(arrays, Partition::NodeFeatureName(t, ""), meta_.schema.ntype(t),
-                 RowsOf(meta_.book.nodes(), t), nodes_[Index(t)], step, scan);
+                 node_rows_[Index(t)], nodes_[Index(t)], step, scan);
     }
     for (EdgeTypeId e = 0; e < meta_.schema.num_etypes(); e++) {
       ReadOfType(arrays, Partition::EdgeFeatureName(e, ""), meta_.schema.etype(e).ToString(),
-                 RowsOf(meta_.book.edges(), e), edges_[Index(e)], step, scan);
+                 edge_rows_[Index(e)], edges_[Index(e)], step, scan);
     }
   }
 
@@ -137,9 +139,11 @@ class Collector {
   const GraphMeta& meta_;
   const StepProgress& progress_;
   GraphStatistics statistics_;
-  uint64_t total_ = 0;                   // bytes of all arrays
-  size_t parts_read_ = 0;                // partitions before the one that is being read
-  std::vector<Features> nodes_, edges_;  // by type
+  uint64_t total_ = 0;     // bytes of all arrays
+  size_t parts_read_ = 0;  // partitions before the one that is being read
+  // By type: the rows in the partitions that are read, and the features.
+  std::vector<int64_t> node_rows_, edge_rows_;
+  std::vector<Features> nodes_, edges_;
 };
 
 }  // namespace

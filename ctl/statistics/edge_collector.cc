@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "base/index.h"
 #include "base/strings.h"
@@ -84,7 +85,8 @@ void EdgeCollector::Read(PartId part, const PartitionArrays& arrays, const std::
 void EdgeCollector::ReadOffsets(PartId part, EdgeTypeId e, const StoredArray& offsets,
                                 uint64_t edges, const std::string& step, PieceScan& scan) {
   const NodeTypeId dst = meta_.schema.dst_type(e);
-  const OwnedNodes owned(meta_.book.nodes(), part, dst);
+  std::optional<OwnedNodes> owned;
+  if (whole_) owned.emplace(meta_.book.nodes(), part, dst);
   const uint64_t last = offsets.num_elements() - 1;
   struct Thread {
     std::vector<std::byte> buffer;
@@ -111,7 +113,7 @@ void EdgeCollector::ReadOffsets(PartId part, EdgeTypeId e, const StoredArray& of
               " before it; copy or partition it again");
       }
       thread.degrees.Add(to - from);
-      if (whole_ && to > from) has_edges_[Index(dst)].Add(owned[row]);
+      if (owned && to > from) has_edges_[Index(dst)].Add((*owned)[row]);
     }
   });
   DegreeCounts degrees;

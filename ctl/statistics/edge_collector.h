@@ -13,8 +13,9 @@ namespace graphd::ctl {
 
 // Degrees, cut and halo nodes while the partitions of a graph are read. One thread at a time.
 //
-// Memory: a bit for each node, and for degrees another bit, and 4 bytes for each node and edge type
-// that begins at its type (8 from 2^32 edges on).
+// Memory: a bit for each node. For out-degrees and isolated nodes another bit, 4 bytes for each
+// node and edge type that begins at its type (8 from 2^32 edges on), and, if partitions own
+// arbitrary nodes, 8 bytes for each node of the partition that is read.
 class EdgeCollector {
  public:
   // Returns the memory that out-degrees and isolated nodes take.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ctl/statistics/graph_statistics.h"
 
+#include <algorithm>
+
 namespace graphd::ctl {
 namespace {
 
@@ -13,6 +15,14 @@ int64_t Sum(const Types& types, F&& f) {
 }
 
 }  // namespace
+
+std::vector<FeatureClass> MostFrequent(const FeatureStatistics& feature, size_t most) {
+  std::vector<FeatureClass> classes = *feature.classes;
+  std::stable_sort(classes.begin(), classes.end(),
+                   [](const FeatureClass& a, const FeatureClass& b) { return a.count > b.count; });
+  classes.resize(std::min(classes.size(), most));
+  return classes;
+}
 
 int64_t GraphStatistics::nodes_in(size_t i) const {
   return Sum(ntypes, [i](const NodeTypeStatistics& type) { return type.by_part[i]; });

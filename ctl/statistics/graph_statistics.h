@@ -43,6 +43,9 @@ struct FeatureStatistics {
   std::string texts_problem;  // the error for which labels with a file of texts have none, or ""
 };
 
+// Returns up to `most` classes, the most frequent first. Requires: the feature has classes.
+std::vector<FeatureClass> MostFrequent(const FeatureStatistics& feature, size_t most);
+
 struct NodeTypeStatistics {
   std::string name;
   int64_t nodes = 0;  // only those in partitions that were read, as in all numbers below

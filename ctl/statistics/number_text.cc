@@ -24,6 +24,12 @@ std::string ShortNumber(const std::optional<Number>& number) {
       *number);
 }
 
+std::string BalanceText(double balance) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f", balance);
+  return text;
+}
+
 std::string Thousands(uint64_t number) {
   std::string text = std::to_string(number);
   for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");

@@ -15,6 +15,8 @@ namespace graphd::ctl {
 std::string ShortNumber(double value);
 // Returns a whole number with all its digits, another one as ShortNumber does, and "-" for none.
 std::string ShortNumber(const std::optional<Number>& number);
+// Returns a balance with 3 digits after the point: "1.042".
+std::string BalanceText(double balance);
 // Returns a whole number with a comma between thousands.
 std::string Thousands(uint64_t number);
 // Returns the degrees of an element of DegreeSummary::log2_histogram: "0", "1", "2-3", "4-7".

@@ -2,7 +2,6 @@
 #include "ctl/statistics/statistics_text.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <string_view>
 #include <vector>
 
@@ -45,13 +44,6 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-std::string BalanceText(const std::optional<double>& balance) {
-  if (!balance) return "unknown";
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3f", *balance);
-  return text;
-}
-
 std::string PartsText(const GraphStatistics& statistics) {
   TextTable table("");
   table.Add({"partition", "nodes", "edges", "cut edges", "halo nodes", "size"});
@@ -78,17 +70,12 @@ std::string DegreesText(const char* name, const DegreeSummary& degrees) {
   return text + (buckets.empty() ? "" : StrCat("    nodes by degree  ", Join(buckets, "  "), "\n"));
 }
 
-// Returns the most frequent classes.
 std::string ClassesText(const FeatureStatistics& feature) {
-  std::vector<FeatureClass> classes = *feature.classes;
-  std::stable_sort(classes.begin(), classes.end(),
-                   [](const FeatureClass& a, const FeatureClass& b) { return a.count > b.count; });
   std::vector<std::string> pieces;
-  for (const FeatureClass& of_value : classes) {
-    if (pieces.size() == kMostClasses) break;
+  for (const FeatureClass& of_value : MostFrequent(feature, kMostClasses)) {
     pieces.push_back(StrCat(ClassText(of_value), ": ", of_value.count));
   }
-  const size_t more = classes.size() - pieces.size();
+  const size_t more = feature.classes->size() - pieces.size();
   return StrCat("    values of ", feature.name, "  ", Join(pieces, "  "),
                 more > 0 ? StrCat("  and ", more, " more") : "", "\n");
 }
@@ -120,9 +107,9 @@ std::string StatisticsToText(const GraphStatistics& statistics) {
                  ") come from another partition\n");
   if (NodeBalance(statistics)) {
     text += StrCat("balance    largest partition over the average: nodes ",
-                   BalanceText(NodeBalance(statistics)), ", edges ",
-                   BalanceText(EdgeBalance(statistics)), ", size ",
-                   BalanceText(ByteBalance(statistics)), "\n");
+                   BalanceText(*NodeBalance(statistics)), ", edges ",
+                   BalanceText(*EdgeBalance(statistics)), ", size ",
+                   BalanceText(*ByteBalance(statistics)), "\n");
   }
   for (const NodeTypeStatistics& type : statistics.ntypes) {
     text += StrCat("nodes ", type.name, ": ", type.nodes);

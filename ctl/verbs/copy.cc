@@ -120,14 +120,7 @@ void Copy(CopyArguments& arguments) {
   const std::string ip_config = absolute(arguments.ip_config);
   const std::vector<HostLine> lines = ReadIpConfig(ip_config);
   std::vector<TrainerHost> trainer_hosts;
-  if (!arguments.trainer_hosts.empty()) {
-    if (!FileExists(arguments.trainer_hosts)) {
-      Throw(ErrorCode::kNotFound, "--trainer_hosts ", arguments.trainer_hosts,
-            " can't be found; give the path of a file with a line 'address [trainers]' per host");
-    }
-    trainer_hosts = ParseTrainerHosts(ReadTextFile(arguments.trainer_hosts, size_t{1} << 20),
-                                      arguments.trainer_hosts);
-  }
+  if (!arguments.trainer_hosts.empty()) trainer_hosts = ReadTrainerHosts(arguments.trainer_hosts);
   const CopySources sources = FindSources(part_config, ip_config, arguments.script_folder);
   std::string workspace = absolute(arguments.workspace);
   while (workspace.size() > 1 && workspace.back() == '/') workspace.pop_back();

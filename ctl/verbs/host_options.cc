@@ -199,7 +199,7 @@ void Resolve(HostOptions& options) {
     const std::string file =
         FindForReading(options.trainer_hosts, options.workspace, "--trainer_hosts",
                        "'address [trainers]' for each host without a partition");
-    options.trainers_only = ParseTrainerHosts(ReadTextFile(file, size_t{1} << 20), file);
+    options.trainers_only = ReadTrainerHosts(file);
     options.trainer_hosts = file;
   }
   if (options.ip_config.empty()) return;

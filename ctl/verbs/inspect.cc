@@ -50,11 +50,11 @@ ordered_json DescribeFeatures(const std::vector<ArraySpec>& arrays, const std::s
 }
 
 ordered_json DescribeNodeFeatures(const std::vector<ArraySpec>& arrays, NodeTypeId t) {
-  return DescribeFeatures(arrays, StrCat("node/", t, "/"));
+  return DescribeFeatures(arrays, Partition::NodeFeatureName(t, ""));
 }
 
 ordered_json DescribeEdgeFeatures(const std::vector<ArraySpec>& arrays, EdgeTypeId e) {
-  return DescribeFeatures(arrays, StrCat("edge/", e, "/"));
+  return DescribeFeatures(arrays, Partition::EdgeFeatureName(e, ""));
 }
 
 // Returns the features of the first partition on this machine that can be read, since all

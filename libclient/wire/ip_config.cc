@@ -16,29 +16,38 @@
 
 namespace graphd {
 
-std::vector<HostLine> ParseIpConfig(const std::string& text, const std::string& where) {
-  std::vector<HostLine> hosts;
+void ForEachHost(
+    const std::string& text, const std::string& where, size_t most_columns, const char* form,
+    const std::function<void(const std::vector<std::string>& columns, const std::string& at)>& f) {
   int number = 0;
   for (const std::string& line : Split(text, '\n')) {
     number++;
     const std::vector<std::string> columns = SplitWhitespace(line);
     if (columns.empty() || columns[0][0] == '#') continue;
     const std::string at = StrCat(where, " line ", number);
-    if (columns.size() > 3) {
+    if (columns.size() > most_columns) {
       Throw(ErrorCode::kInvalid, at, ": '", Trim(line), "' has ", columns.size(),
-            " columns; write 'address [port [trainers]]'");
+            " columns; write '", form, "'");
     }
-    HostLine host;
-    host.address = columns[0];
-    host.part = static_cast<PartId>(hosts.size());
-    if (columns.size() > 1) {
-      host.port = static_cast<uint16_t>(ParseInt(columns[1], at + ": port", 1, 65535));
-    }
-    if (columns.size() > 2) {
-      host.num_trainers = static_cast<int>(ParseInt(columns[2], at + ": trainers", 0, 4096));
-    }
-    hosts.push_back(std::move(host));
+    f(columns, at);
   }
+}
+
+std::vector<HostLine> ParseIpConfig(const std::string& text, const std::string& where) {
+  std::vector<HostLine> hosts;
+  ForEachHost(
+      text, where, 3, "address [port [trainers]]", [&](const auto& columns, const std::string& at) {
+        HostLine host;
+        host.address = columns[0];
+        host.part = static_cast<PartId>(hosts.size());
+        if (columns.size() > 1) {
+          host.port = static_cast<uint16_t>(ParseInt(columns[1], at + ": port", 1, 65535));
+        }
+        if (columns.size() > 2) {
+          host.num_trainers = static_cast<int>(ParseInt(columns[2], at + ": trainers", 0, 4096));
+        }
+        hosts.push_back(std::move(host));
+      });
   if (hosts.empty()) {
     Throw(ErrorCode::kInvalid, where, " names no host; write one 'address [port]' per partition");
   }

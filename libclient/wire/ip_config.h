@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +30,13 @@ struct DaemonAddress {
   uint16_t port = kDefaultPort;
   std::vector<PartId> parts;
 };
+
+// Calls f for each host of such a text, whose source is called `where`: with its columns, and with
+// the place of its line for messages, "ip_config.txt line 3". Throws Error(kInvalid) for a line
+// with more than `most_columns`, and for this shows `form`, "address [port]".
+void ForEachHost(
+    const std::string& text, const std::string& where, size_t most_columns, const char* form,
+    const std::function<void(const std::vector<std::string>& columns, const std::string& at)>& f);
 
 // ReadIpConfig parses a file, and ParseIpConfig a text whose source is called `where`. Both throw
 // Error(kInvalid) with file, line, value and remedy; ReadIpConfig throws Error(kNotFound) if there
