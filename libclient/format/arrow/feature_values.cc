@@ -42,7 +42,8 @@ bool IsFloat(DType dtype) {
 constexpr uint64_t kManyTexts = 65536;
 
 // The most memory for the texts of a column: whether most are different is known at its end only.
-// So many labels are exact in float32, which those of a column with empty cells are.
+// It also bounds the labels to numbers that float32, the dtype of a column with empty cells, holds
+// exactly.
 constexpr uint64_t kMostTextMemory = uint64_t{256} << 20;
 constexpr uint64_t kMemoryPerText = 20;  // besides its bytes (NameTable)
 

@@ -11,7 +11,7 @@ std::string PercentText(uint64_t part, uint64_t all) {
   if (part == all) return "100 %";
   char text[32];
   const double percent = 100 * static_cast<double>(part) / static_cast<double>(all);
-  // One digit after the point would round to 100 what is not all.
+  // Rounding would make 99.96 percent "100.0".
   std::snprintf(text, sizeof text, percent < 1 ? "%.2g %%" : "%.1f %%", std::min(percent, 99.9));
   return text;
 }

@@ -238,11 +238,11 @@ class KeptSocketsTest(RestartCase):
         self.assert_refused(f"does not listen on 127.0.0.1:{other}",
                             f"ListenStream=127.0.0.1:{self.port}",
                             options=("--listen", f"127.0.0.1:{self.port}"))
-        # Nobody else can listen on IPv4 beside a socket of all IPv6 and IPv4 addresses.
-        self.manager.sockets.append((UNIT, socket.create_server(
-            ("::", self.port), family=socket.AF_INET6, dualstack_ipv6=True)))
-        self.assert_refused("does not listen on [::]", f"ListenStream=0.0.0.0:{self.port}",
-                            options=("--listen", f"0.0.0.0:{self.port}", "--insecure"))
+        # Nobody else can listen on an address beside a socket of all addresses.
+        self.manager.sockets.append((UNIT, socket.create_server(("0.0.0.0", self.port))))
+        self.assert_refused(f"does not listen on 0.0.0.0:{self.port}",
+                            f"ListenStream=127.0.0.1:{self.port}",
+                            options=("--listen", f"127.0.0.1:{self.port}"))
         self.assertFalse(os.path.exists(self.socket_path()), "its own socket is removed")
 
     def test_a_unit_with_another_kind_of_socket_is_refused(self):
