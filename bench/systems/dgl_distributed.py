@@ -27,16 +27,20 @@ def embedding(job):
     torch.distributed.init_process_group(
         "gloo", store=torch.distributed.HashStore(), rank=0, world_size=1
     )
-    layer = dgl.distributed.DistEmbedding(
-        job.nodes, common.EMBEDDING_COLUMNS, name="compared", init_func=uniform
-    )
-    optimizer = dgl.distributed.optim.SparseAdagrad([layer], lr=0.01)
 
-    def step():
-        optimizer.step()
-        optimizer.zero_grad()  # without it, the next step repeats this one's gradients
+    def create():
+        layer = dgl.distributed.DistEmbedding(
+            job.nodes, common.EMBEDDING_COLUMNS, name="compared", init_func=uniform
+        )
+        optimizer = dgl.distributed.optim.SparseAdagrad([layer], lr=0.01)
 
-    yield from common.embedding_rates(job, layer, step)
+        def step():
+            optimizer.step()
+            optimizer.zero_grad()  # without it, the next step repeats this one's gradients
+
+        return layer, step
+
+    yield from common.embedding_rates(job, create)
 
 
 def node_loader(job):

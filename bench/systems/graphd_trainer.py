@@ -22,11 +22,14 @@ trainer = Trainer(connect, NeighborSampler)
 
 def embedding(job):
     trainer.connected(job)
-    layer = DistEmbedding(
-        job.nodes, common.EMBEDDING_COLUMNS, name="compared", init_func=init.Uniform(-1, 1)
-    )
-    optimizer = SparseAdagrad([layer], lr=0.01)
-    yield from common.embedding_rates(job, layer, optimizer.step)
+
+    def create():
+        layer = DistEmbedding(
+            job.nodes, common.EMBEDDING_COLUMNS, name="compared", init_func=init.Uniform(-1, 1)
+        )
+        return layer, SparseAdagrad([layer], lr=0.01).step
+
+    yield from common.embedding_rates(job, create)
 
 
 def node_loader(job, workers):
