@@ -78,7 +78,8 @@ void PythonColumns::Start() {
   if (error != 0) {
     pid_ = 0;
     Throw(error == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalid, "can't run ", interpreter_,
-          ": ", std::generic_category().message(error), "; Parquet and Arrow files are read by ",
+          ": ", std::generic_category().message(error),
+          "; Parquet, Arrow and .npz files are read by ",
           "Python with pyarrow: name an interpreter that has it with --python");
   }
   requests_ = std::move(ours);
@@ -133,7 +134,7 @@ void PythonColumns::Fail() {
   }
   const std::string how = WIFSIGNALED(status) ? StrCat("signal ", WTERMSIG(status))
                                               : StrCat("exit code ", WEXITSTATUS(status));
-  Throw(ErrorCode::kIo, interpreter_, ", which reads Parquet and Arrow files, ended with ", how,
+  Throw(ErrorCode::kIo, interpreter_, ", which reads tables stored by column, ended with ", how,
         text.empty() ? "" : ": " + text.substr(text.size() - std::min<size_t>(text.size(), 2000)));
 }
 

@@ -10,8 +10,8 @@
 
 namespace graphd::ctl {
 
-// Reads Parquet and Arrow files with the pyarrow of a Python interpreter, which runs as a child
-// process from the first call on and sends its tables through a pipe. There is no build-time
+// Reads Parquet, Arrow and .npz files with the pyarrow of a Python interpreter, which runs as a
+// child process from the first call on and sends its tables through a pipe. There is no build-time
 // dependency on Arrow. Not thread-safe.
 class PythonColumns final : public ColumnFiles {
  public:

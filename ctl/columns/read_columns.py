@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads Parquet and Arrow files for `graphctl partition`, which runs this text with python3 -c.
+"""Reads Parquet, Arrow and .npz files for `graphctl partition`, which runs this text with python3 -c.
 
 Each line of standard input asks for a table: {"path": a file, a pattern or a directory, "rows": the
 number of first rows, or null for all, "columns": names, or null for all}. The answer on standard
@@ -15,9 +15,13 @@ sys.path[:] = [folder for folder in sys.path if folder]
 import glob  # noqa: E402
 import json  # noqa: E402
 import os  # noqa: E402
+import zipfile  # noqa: E402
+import zlib  # noqa: E402
 
 ENDINGS = (".parquet", ".parq", ".pq", ".arrow", ".feather", ".ipc")
 BATCH_BYTES = 16 << 20
+DAMAGE = (ValueError, EOFError, zipfile.BadZipFile, zlib.error)
+ZIP = b"PK\x03\x04"
 MAGIC = {b"PAR1": "parquet", b"ARRO": "ipc"}
 
 
@@ -81,15 +85,20 @@ def files_of(path):
     return sorted(set(files)), base
 
 
+def begin_of(file):
+    """Returns the bytes by which formats are told apart."""
+    with open(file, "rb") as opened:
+        return opened.read(4)
+
+
 def format_of(file):
     """Returns the name that pyarrow has for the format of a file."""
-    with open(file, "rb") as opened:
-        begin = opened.read(4)
+    begin = begin_of(file)
     if begin not in MAGIC:
         raise InputError(
             "invalid",
-            f"{file} is neither a Parquet nor an Arrow file; name files of text one by one, each "
-            "with an option --edges or --nodes",
+            f"{file} is neither a Parquet nor an Arrow file; name other files one by one, each with "
+            "an option --edges or --nodes",
         )
     return MAGIC[begin]
 
@@ -158,6 +167,113 @@ class Table:
         return scanner.projected_schema, scanner.to_batches()
 
 
+class ArchiveTable:
+    """The arrays of an .npz file as one table, all of them in memory: arrays with a row for each edge
+    or node, an edge_index, or the sparse matrix that scipy.sparse.save_npz has written."""
+
+    def __init__(self, pyarrow, path):
+        try:
+            import numpy
+        except ImportError as error:
+            raise InputError("invalid", f"{path} is read with NumPy, which {sys.executable} can't "
+                             f"import ({error}); install it: {sys.executable} -m pip install numpy"
+                             ) from None  # fmt: skip
+        self.pyarrow, self.path = pyarrow, path
+        with numpy.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        for name, array in arrays.items():
+            if not isinstance(array, numpy.ndarray):  # the bytes of a file of another kind
+                raise InputError(
+                    "invalid", f"{path}: '{name}' is not an array; unpack an archive of other files"
+                )
+        if {"format", "shape", "data"} <= arrays.keys():
+            arrays = self.entries(numpy, arrays)
+        elif "edge_index" in arrays:
+            arrays = self.with_ends(arrays)
+        elif not {"id", "src", "source"} & arrays.keys():
+            arrays = {"id": numpy.arange(self.rows(arrays)), **arrays}
+        elif "id" in arrays:
+            arrays = {"id": arrays.pop("id"), **arrays}
+        self.rows(arrays)
+        columns = {name: self.column(name, array) for name, array in arrays.items()}
+        self.table = pyarrow.table(columns)
+
+    def wrong(self, name, expected):
+        """Returns the error of an array."""
+        return InputError("invalid", f"{self.path}: array '{name}' {expected}")
+
+    def rows(self, arrays):
+        """Returns the number of rows, which all arrays have."""
+        first, array = next(iter(arrays.items()))
+        for name, other in arrays.items():
+            if other.ndim == 0:
+                raise self.wrong(name, "is a single value, expected a row for each node or edge")
+            if len(other) != len(array):
+                raise self.wrong(
+                    name, f"has {len(other)} rows, but '{first}' has {len(array)}; the arrays of an "
+                    ".npz file are the columns of one table",
+                )  # fmt: skip
+        return len(array)
+
+    def column(self, name, array):
+        """Returns an array as a column; a row of several numbers becomes a list."""
+        if array.ndim > 2:
+            raise self.wrong(
+                name, f"has {array.ndim} dimensions, expected 1 or 2; write it as .npy and give it "
+                "with --nodes TYPE.NAME=FILE.npy",
+            )  # fmt: skip
+        if array.dtype.kind not in "biufU":
+            raise self.wrong(name, f"has dtype {array.dtype}, expected numbers or text")
+        if array.ndim == 2 and array.shape[1] == 0:
+            raise self.wrong(name, "has no columns")
+        flat = self.pyarrow.array(array.ravel())
+        if array.ndim == 1:
+            return flat
+        return self.pyarrow.FixedSizeListArray.from_arrays(flat, array.shape[1])
+
+    def with_ends(self, arrays):
+        """Returns the arrays with sources and destinations in place of the edge_index."""
+        index = arrays.pop("edge_index")
+        if index.ndim != 2 or index.shape[0] != 2:
+            raise self.wrong("edge_index", f"has shape {list(index.shape)}, expected [2, edges]")
+        return {"src": index[0], "dst": index[1], **arrays}
+
+    def entries(self, numpy, arrays):
+        """Returns the entries of a sparse matrix as edges from row to column. Values other than 1 are
+        the feature w, as in graphd.distributed.partition_graph."""
+        kind = arrays["format"].item()
+        kind = kind.decode() if isinstance(kind, bytes) else str(kind)
+        needed = {"coo": {"row", "col"}, "csr": {"indices", "indptr"}, "csc": {"indices", "indptr"}}
+        if kind not in needed or not needed[kind] <= arrays.keys():
+            raise self.wrong(
+                "format", f"is '{kind}', expected a matrix of the kind coo, csr or csc"
+            )
+        if kind == "coo":
+            found = {"src": arrays["row"], "dst": arrays["col"]}
+        else:
+            counts = numpy.diff(arrays["indptr"])
+            own = numpy.repeat(numpy.arange(len(counts)), counts)
+            ends = (own, arrays["indices"]) if kind == "csr" else (arrays["indices"], own)
+            found = dict(zip(("src", "dst"), ends))
+        return found if (arrays["data"] == 1).all() else {**found, "w": arrays["data"]}
+
+    def head(self, rows):
+        """Returns the schema and the first rows."""
+        return self.table.schema, self.table.slice(0, rows).to_batches()
+
+    def batches(self, columns):
+        """Returns the schema and the batches of all rows."""
+        chosen = self.table.select(columns) if columns is not None else self.table
+        return chosen.schema, chosen.to_batches(max_chunksize=1 << 16)
+
+
+def open_any(pyarrow, dataset, path):
+    """Returns the table of a path."""
+    if os.path.isfile(path) and begin_of(path) == ZIP:
+        return ArchiveTable(pyarrow, path)
+    return Table(dataset, open_table(pyarrow, dataset, path))
+
+
 def answer(pyarrow, table, request, out):
     """Writes the stream of a request."""
     if request["rows"] is not None:
@@ -181,7 +297,7 @@ def serve():
     except ImportError as error:
         raise InputError(
             "invalid",
-            f"Parquet and Arrow files are read with pyarrow, which {sys.executable} can't import "
+            f"Parquet, Arrow and .npz files are read with pyarrow, which {sys.executable} can't import "
             f"({error}); install it: {sys.executable} -m pip install pyarrow, or name another "
             "interpreter with --python",
         ) from None
@@ -198,9 +314,9 @@ def serve():
         path = request["path"]
         try:
             if path not in tables:
-                tables[path] = Table(dataset, open_table(pyarrow, dataset, path))
+                tables[path] = open_any(pyarrow, dataset, path)
             answer(pyarrow, tables[path], request, out)
-        except (pyarrow.ArrowException, ValueError) as error:
+        except (pyarrow.ArrowException, *DAMAGE) as error:
             raise InputError("corrupt", f"{path}: {error}") from None
         except OSError as error:
             # This is how pyarrow reports damaged files, too; only errors of the system have numbers.

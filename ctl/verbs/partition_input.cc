@@ -71,7 +71,8 @@ void NoteMissing(const RawGraph& graph) {
 void PartitionInput::AddOptions(CLI::App& verb) {
   verb.add_option(
       Flags("input"), path_,
-      "The graph: a file of edges (CSV, TSV, Parquet, .npy [2,E], Matrix Market), a pattern of "
+      "The graph: a file of edges (CSV, TSV, Parquet, .npz, .npy [2,E], Matrix Market), a pattern "
+      "of "
       "Parquet files, a directory of them or in OGB's raw layout or DGL's chunked layout, or a "
       "part config");
   verb.add_option(Flags("input_format"), format_,
@@ -118,7 +119,7 @@ void PartitionInput::AddFileOptions(CLI::App& verb) {
   verb.add_flag(Flags("map_ids"), map_ids_,
                 "Accept arbitrary ids and renumber the nodes in order of first appearance");
   verb.add_option(Flags("python"), python_,
-                  "Python interpreter with pyarrow, which reads Parquet and Arrow files")
+                  "Python interpreter with pyarrow, which reads Parquet, Arrow and .npz files")
       ->capture_default_str();
 }
 

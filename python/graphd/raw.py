@@ -103,11 +103,12 @@ def _merge(known: Mapping[Any, Features], more: Any, only_type: Any) -> None:
     """Adds features that are given by type, or by name alone for a graph with one type."""
     if not more:
         return
-    if not isinstance(more, dict):
+    if not isinstance(more, Mapping):
         raise InvalidError(
             f"features {more!r}: expected a dict of name to tensor, or of type to such a dict"
         )
-    if not all(isinstance(value, dict) for value in more.values()):
+    more = dict(more)  # an NpzFile reads an array each time
+    if not all(isinstance(value, Mapping) for value in more.values()):
         more = {only_type: more}
     for of, features in more.items():
         if of not in known:

@@ -62,6 +62,17 @@ class Names(support.GraphTest):
         with self.assertRaisesRegex(graphd.errors.InvalidError, r"\(100, 2\), expected \[2, E\]"):
             self.partition(edge_index.T)
 
+    def test_features_of_an_npz_file(self):
+        path = os.path.join(self.folder, "features.npz")
+        age, vectors = np.arange(30), np.arange(60, dtype=np.float32).reshape(30, 2)
+        np.savez(path, age=age, vectors=vectors)
+        edge_index = np.random.default_rng(4).integers(0, 30, (2, 100))
+        for given in (np.load(path), {"_N": np.load(path)}):
+            g = self.opened(self.partition(edge_index, num_nodes=30, ndata=given))
+            nodes = g.ndata["orig_id"][:].numpy()
+            np.testing.assert_array_equal(g.ndata["age"][:].numpy(), age[nodes])
+            np.testing.assert_array_equal(g.ndata["vectors"][:].numpy(), vectors[nodes])
+
     def test_names_in_arrays_are_kept_in_the_order_of_their_appearance(self):
         src, dst = ["b", "ä", "b", "c d"], ["c d", "b", "ä", "a,"]
         for given in ((src, dst), np.array([src, dst]), tuple(map(pd.Series, (src, dst)))):

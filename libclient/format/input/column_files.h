@@ -9,7 +9,8 @@
 
 namespace graphd {
 
-// Opens tables that are stored by column, as Parquet files are: `path` is a file, a pattern with
+// Opens tables that are stored by column, as Parquet and .npz files are: `path` is a file, a
+// pattern with
 // *, ? or [...], or a directory, whose files together are one table. A stream must be read to its
 // end, or destroyed, before the next call.
 class ColumnFiles {

@@ -28,11 +28,8 @@ EdgeFileKind EdgeFileKindOf(const std::string& path) {
   }
   const std::string_view magic(begin.data(), size);
   if (magic == "\x93NUMPY") return EdgeFileKind::kNpy;
-  if (magic.starts_with("PAR1") || magic == "ARROW1") return EdgeFileKind::kColumns;
-  if (magic.starts_with("PK\x03\x04")) {
-    Throw(ErrorCode::kInvalid, path,
-          " is a zip archive (.npz is one), which can't be read; unpack ",
-          "it and give the .npy or .csv files");
+  for (const std::string_view columns : {"PAR1", "ARROW1", "PK\x03\x04"}) {  // the last one is .npz
+    if (magic.starts_with(columns)) return EdgeFileKind::kColumns;
   }
   LineReader lines(path);
   if (lines.Next() && lines.text().starts_with("%%MatrixMarket"))

@@ -194,16 +194,17 @@ class GraphFiles {
 
   void CheckKind(const OpenEdgeFile& open) const {
     constexpr std::array kNames{"a table as text", "a .npy file", "a Matrix Market file",
-                                "a table by column (Parquet)"};
+                                "a table by column (Parquet, .npz)"};
     if (!options_.kind || open.kind == *options_.kind) return;
     Throw(ErrorCode::kInvalid, open.file->path, " is ", kNames[static_cast<size_t>(open.kind)],
           ", expected ", kNames[static_cast<size_t>(*options_.kind)], " as --input_format says");
   }
 
-  // Returns the opener of Parquet files.
+  // Returns the opener of Parquet and similar files.
   ColumnFiles& Columns(const std::string& path) const {
     if (options_.column_files != nullptr) return *options_.column_files;
-    Throw(ErrorCode::kInvalid, path, " is stored by column (Parquet), which can't be read here; ",
+    Throw(ErrorCode::kInvalid, path,
+          " is stored by column (Parquet, .npz), which can't be read here; ",
           "write it as .npy or .csv (pandas: read_parquet(...).to_csv(..., index=False))");
   }
 
