@@ -34,11 +34,16 @@ class ClusterCase(ProcessTest):
     def tearDown(self):
         left = self.end_processes()
         self.assertEqual(left, [], "processes that the test left on the hosts")
-        wait_until("sshd's sessions to end",
-                   lambda: not [p for m in self.cluster.machines for p in m.processes()], 5)
+        wait_until("sshd's sessions to end", lambda: not [
+            p for m in self.cluster.machines for p, c in m.processes() if not self.is_service(c)], 5)
 
     def left(self):
-        return [each for machine in self.cluster.machines for each in machine.work()]
+        return [each for machine in self.cluster.machines for each in machine.work()
+                if not self.is_service(each[1])]
+
+    def is_service(self, command):
+        """Returns whether a process may remain on a machine between tests."""
+        return False
 
     def graphctl_pid(self, job):
         """Returns the pid of graphctl, the child of nsenter in the machine's PID namespace."""

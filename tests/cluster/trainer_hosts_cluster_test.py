@@ -5,117 +5,46 @@ as on other hosts."""
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 import unittest
 
-from cluster_case import ClusterCase, start_cluster
-from harness import BIN, DEADLINE, SLOW, read_line, wait_until
+from cluster_training import (
+    NODES,
+    TRAINING,
+    WAITING,
+    TrainingCase,
+    accuracy_of,
+    numbers_of,
+    start_training_cluster,
+)
+from harness import DEADLINE, SLOW, read_line, wait_until
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOOLS = os.path.join(HERE, "..", "tools")
-EXAMPLES = os.path.join(HERE, "..", "..", "examples")
 KEYS = "/srv/keys"
-NODES = 1000
-WAITING = "echo up $(hostname); sleep 3600"
 
 
 def setUpModule():
     global cluster
-    cluster = start_cluster(("graphctl", "graphd"))
+    cluster = start_training_cluster()
     unittest.addModuleCleanup(cluster.close)
-    shutil.copy(os.path.join(TOOLS, "whole_trainer.py"), cluster.root + "/bin")
-    shutil.copy(os.path.join(EXAMPLES, "train_dist.py"), cluster.root + "/bin")
-    # The package of the build tree consists of links; the machines see copies.
-    shutil.copytree(os.path.join(BIN, "..", "python"), cluster.root + "/python")
-    raw = cluster.root + "/raw_graph"
-    subprocess.run([sys.executable, os.path.join(TOOLS, "small_graph.py"), "--nodes", str(NODES), raw],
-                   check=True)
-    subprocess.run([os.path.join(BIN, "graphctl"), "partition", "--graph_name", "small", "--input", raw,
-                    "--num_parts", "2", "--output", cluster.root], check=True, capture_output=True)
-    shutil.rmtree(raw)
-    # The first host also has the other partition, for a job with everything on one machine.
-    for machine, parts in zip(cluster.machines, ((0, 1), (1,), ())):
-        workspace = machine.folder + "/srv/ws"
-        os.mkdir(workspace)
-        for part in parts:
-            shutil.copy(cluster.root + "/small.json", workspace)
-            shutil.copytree(f"{cluster.root}/part{part}", f"{workspace}/part{part}")
-    os.mkdir(cluster.operator.folder + "/srv/ws")
-    # The third has no daemon's program either.
-    subprocess.run(cluster.machines[2].enter("mount", "--bind", "/dev/null",
-                                             cluster.root + "/bin/graphd"), check=True)
 
 
-class TrainerHosts(ClusterCase):
+class TrainerHosts(TrainingCase):
     def setUp(self):
         self.cluster = cluster
         super().setUp()
-        self.third = cluster.machines[2]
-        self.write("ip.txt", "10.99.0.1\n10.99.0.2\n")
         self.write("gpus.txt", "10.99.0.3\n")
-        self.assertEqual(os.listdir(self.third.folder + "/srv/ws"), [])
 
     def tearDown(self):
         super().tearDown()
-        self.assertEqual([machine.sockets() for machine in cluster.machines], [[], [], []])
         for machine in cluster.everyone():
             shutil.rmtree(machine.folder + KEYS, ignore_errors=True)
 
-    def write(self, name, text):
-        with open(cluster.operator.folder + "/srv/ws/" + name, "w") as out:
-            out.write(text)
-
-    def words(self, verb, *arguments, where=None):
-        name = () if verb == "copy" else ("--server_name", "small")
-        return (where or cluster.operator).enter(
-            cluster.root + "/bin/graphctl", *verb.split(), *name, *arguments)
-
-    def graphctl(self, verb, *arguments, where=None):
-        return subprocess.run(self.words(verb, *arguments, where=where), capture_output=True,
-                              text=True, timeout=3 * DEADLINE * SLOW)
-
-    def launch_arguments(self, *arguments, guard=("--insecure",), hosts="gpus.txt"):
+    def launch_arguments(self, *arguments, hosts="gpus.txt", **options):
         others = ("--trainer_hosts", hosts) if hosts else ()
-        return ("--workspace", "/srv/ws", "--ip_config", "ip.txt", "--part_config", "small.json",
-                "--memory_dir", "/run", *others, *guard, *arguments)
-
-    def launch(self, *arguments, **options):
-        return self.graphctl("launch", *self.launch_arguments(*arguments, **options))
-
-    def start_launch(self, *arguments):
-        job = subprocess.Popen(self.words("launch", *self.launch_arguments(*arguments)),
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.started.append(job)
-        return job
-
-    def up(self, job, count=3):
-        lines = sorted(read_line(job.stdout) for _ in range(count))
-        self.assertTrue(all(" up m" in line for line in lines), lines or job.stderr.read())
-        return lines
-
-    def python(self, script, *arguments):
-        # gloo would take the address of the host's name, which is a loopback address there.
-        return " ".join(("OMP_NUM_THREADS=1", "GLOO_SOCKET_IFNAME=eth0",
-                         f"PYTHONPATH={cluster.root}/python", "exec", "/usr/bin/python3",
-                         f"{cluster.root}/bin/{script}", *arguments))
-
-    def results(self, done):
-        """Returns what each rank of whole_trainer.py has printed."""
-        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
-        found = [json.loads(line.split("] ", 1)[1]) for line in done.stdout.splitlines()]
-        return sorted(found, key=lambda each: each["rank"])
-
-    def ends(self, job, code, within=DEADLINE):
-        """Checks a job's exit code, and that nothing of it remains; returns its messages."""
-        _, said = job.communicate(timeout=within * SLOW)
-        self.assertEqual(job.returncode, code, said)
-        wait_until("every host to be empty", lambda: not self.left(), 30)
-        return said
+        return super().launch_arguments(*others, *arguments, **options)
 
     def trainer_of_third(self):
         return wait_until("a trainer on the third host", lambda: [
@@ -124,66 +53,26 @@ class TrainerHosts(ClusterCase):
 
 class Training(TrainerHosts):
     def test_it_learns_the_same_as_where_everything_is_local(self):
-        train = self.python("train_dist.py", "--graph_name small", "--ip_config ip.txt",
-                            "--num_epochs 8", "--eval_every 2", "--log_every 0", "--batch_size 60",
-                            "--fan_out 5,5", "--num_hidden 32", "--lr 0.02", "--seed 3")
-        remote = self.launch(train)
+        remote = self.launch(self.python(*TRAINING))
         self.assertEqual(remote.returncode, 0, remote.stderr + remote.stdout)
         self.assertIn("10.99.0.3: is ready, without a server", remote.stderr)
-        # Three trainers on one machine, which divide the seeds as the three hosts do.
-        self.write("ip.txt", "10.99.0.1 30050 2\n10.99.0.1 30050 1\n")
-        local = self.launch("--extra_envs", "GRAPHD_REMOTE_TRAINERS=1", "--num_samplers", "0", train,
-                            hosts=None)
-        self.assertEqual(local.returncode, 0, local.stderr + local.stdout)
-
-        def numbers(done):
-            return sorted(re.sub(r"^\[[^]]*\] | in [0-9.]+ s", "", line)
-                          for line in done.stdout.splitlines())
-        self.assertEqual(numbers(remote), numbers(local))
-        accuracy = float(re.search(r"test accuracy: ([0-9.]+)", remote.stdout)[1])
+        self.assertEqual(numbers_of(remote), numbers_of(self.train_locally()))
+        accuracy = accuracy_of(remote)
         print(f"    test accuracy {accuracy}, both with a host without a partition and locally")
         self.assertGreater(accuracy, 0.85)
-        # Without that, local trainers divide the seeds otherwise, and learn as much.
-        other = self.launch(train, hosts=None)
+        # Trainers beside partitions alone divide the seeds otherwise, and learn as much.
+        other = self.launch(self.python(*TRAINING), hosts=None)
         self.assertEqual(other.returncode, 0, other.stderr + other.stdout)
-        usual = float(re.search(r"test accuracy: ([0-9.]+)", other.stdout)[1])
+        usual = accuracy_of(other)
         print(f"    test accuracy {usual} with the usual division")
         self.assertLess(abs(accuracy - usual), 0.05)
 
-    def check_results(self, results):
-        self.assertEqual([each["rank"] for each in results], [0, 1, 2])
-        self.assertEqual([each["mapped"] for each in results], [1, 1, 0])
-        for what in ("batches", "links", "walks", "queries", "rows", "numbers", "learnt", "sum",
-                     "restored"):
-            self.assertEqual(len({str(each[what]) for each in results}), 1, what)
-        self.assertEqual(results[0]["restored"], results[0]["numbers"])
-        self.assertEqual(results[2]["note"], "of the last trainer")
-        for what in ("train", "own", "by_book"):
-            ids = sorted(node for each in results for node in each[what])
-            self.assertEqual(len(ids), len(set(ids)), what)
-            self.assertEqual(len(ids), NODES if what == "by_book" else NODES // 2)
-        sizes = [len(each["train"]) for each in results]
-        self.assertLessEqual(max(sizes) - min(sizes), 1)
-        # Trainers beside a partition have seeds of it alone, and the third has some of both.
-        book = [set(range(begin, end)) for begin, end in self.ranges()]
-        of_part = [[len(set(each["own"]) & part) for part in book] for each in results]
-        self.assertEqual([of_part[0][1], of_part[1][0]], [0, 0])
-        self.assertTrue(of_part[2][0] > 0 and of_part[2][1] > 0, of_part)
-
-    def ranges(self):
-        """Returns the nodes of each partition."""
-        with open(cluster.root + "/small.json") as file:
-            return next(iter(json.load(file)["node_map"].values()))
-
     def test_batches_and_everything_else_are_those_of_a_local_trainer(self):
-        whole = self.python("whole_trainer.py", "small")
-        results = self.results(self.launch(whole))
+        results = self.results(self.launch(self.python("whole_trainer.py", "small")))
         self.check_results(results)
-        self.write("ip.txt", "10.99.0.1\n10.99.0.1\n")
-        local = self.results(self.launch(whole, hosts=None))
-        self.assertEqual(local[0]["mapped"], 2)
+        local = self.whole_results_locally()
         for what in ("batches", "links", "walks", "queries", "rows"):
-            self.assertEqual(results[2][what], local[0][what], what)
+            self.assertEqual(results[2][what], local[what], what)
 
     def test_sampler_threads_do_not_change_the_batches(self):
         self.check_results(self.results(
