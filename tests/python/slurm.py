@@ -6,10 +6,13 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
-from support import free_ports
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+from free_ports import free_ports
+from slurm_programs import PACKAGES, path_of
 
 CONFIG = """
 ClusterName=test
@@ -39,24 +42,6 @@ NodeName=one NodeAddr=127.0.0.1 NodeHostname={host} Port={ports[1]} CPUs=4
 NodeName=two NodeAddr=127.0.0.1 NodeHostname={host} Port={ports[2]} CPUs=4
 PartitionName=all Nodes=one,two Default=YES State=UP
 """
-
-
-# Debian's packages of the programs.
-PACKAGES = {
-    "munged": "munge",
-    "slurmctld": "slurmctld",
-    "slurmd": "slurmd",
-    "sinfo": "slurm-client",
-    "srun": "slurm-client",
-}
-
-
-def path_of(program):
-    """Returns the path of a program. Debian has daemons in a folder that users need not have in PATH."""
-    found = shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin")
-    if found is None:
-        raise AssertionError(f"there is no {program}; apt install {PACKAGES[program]}")
-    return found
 
 
 class Slurm:
