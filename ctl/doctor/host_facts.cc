@@ -99,7 +99,7 @@ void CollectDirectories(const ServerSpec& server, HostFacts& facts) {
 std::string VersionOf(const std::string& program) {
   constexpr double kSeconds = 5;
   constexpr size_t kMostBytes = 256;
-  const Child child = StartChild(program, "--version");
+  const Child child = StartChild({program, "--version"});
   const Clock::time_point start = Clock::now();
   std::string text;
   bool ended = false;

@@ -7,10 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <string_view>
 
 namespace graphd::ctl {
 namespace {
+
+constexpr int kInputBytes = 1 << 20;
 
 struct Pipe {
   UniqueFd read, write;
@@ -22,10 +26,25 @@ Pipe MakePipe() {
   return {UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
+// Returns our environment but for some variables.
+std::vector<char*> EnvironmentWithout(const std::vector<std::string>& names) {
+  std::vector<char*> entries;
+  for (char** entry = environ; *entry; entry++) {
+    const std::string_view text = *entry;
+    if (std::ranges::find(names, text.substr(0, text.find('='))) == names.end()) {
+      entries.push_back(*entry);
+    }
+  }
+  entries.push_back(nullptr);
+  return entries;
+}
+
 }  // namespace
 
-Child StartChild(const std::string& graphctl, const std::string& verb) {
+Child StartChild(std::vector<std::string> words, const std::vector<std::string>& without) {
   Pipe in = MakePipe(), out = MakePipe(), err = MakePipe();
+  // Has room for an order before the program reads, and allows fewer, larger writes; may fail.
+  ::fcntl(in.write.get(), F_SETPIPE_SZ, kInputBytes);
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   ::posix_spawn_file_actions_init(&actions);
@@ -42,15 +61,18 @@ Child StartChild(const std::string& graphctl, const std::string& verb) {
   ::posix_spawnattr_setflags(
       &attributes,
       static_cast<short>(POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
-  std::string program = graphctl, word = verb;
-  char* words[] = {program.data(), word.data(), nullptr};
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  std::vector<char*> environment = EnvironmentWithout(without);
   pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, graphctl.c_str(), &actions, &attributes, words, environ);
+  const int error = ::posix_spawnp(&pid, words[0].c_str(), &actions, &attributes, arguments.data(),
+                                   environment.data());
   ::posix_spawn_file_actions_destroy(&actions);
   ::posix_spawnattr_destroy(&attributes);
   if (error != 0) {
     errno = error;
-    ThrowErrno("can't run", graphctl);
+    ThrowErrno("can't run", words[0]);
   }
   return {pid, std::move(in.write), std::move(out.read), std::move(err.read)};
 }

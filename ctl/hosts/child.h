@@ -3,18 +3,21 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "base/file.h"
 
 namespace graphd::ctl {
 
-// A local process `graphctl VERB`, with our ends of its standard input, output and error. It has a
-// session of its own, so that Ctrl-C in the terminal reaches only us.
+// A local process, with our ends of its standard input, output and error. It has a session of its
+// own, so that Ctrl-C in the terminal reaches only us.
 struct Child {
   pid_t pid = 0;
   UniqueFd in, out, err;
 };
-Child StartChild(const std::string& graphctl, const std::string& verb);
+// Starts a program, which is looked for in PATH if its name has no '/', with the words as its
+// arguments. Its environment is ours but for the variables `without`.
+Child StartChild(std::vector<std::string> words, const std::vector<std::string>& without = {});
 
 // Waits for the process to end and returns its wait status.
 int AwaitChild(pid_t pid);

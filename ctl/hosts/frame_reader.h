@@ -18,6 +18,7 @@
 //    stopped signal                       the supervisor received a signal to end the job
 //    error   code, text                   the name of an ErrorCode; the job can't continue
 //    status  status                       ServerStatus, in answer to status orders
+//    alive                                the answer to a ping
 //    done                                 nothing of the job remains on this host
 //
 // The launcher also sends lines of JSON: the order, then {"t":"go","port":N}, {"t":"ping"},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -7,8 +8,8 @@
 #include "ctl/plan/launch_plan.h"
 
 // A connection to `graphctl supervise` on one host: a child process on this machine, a channel of
-// an ssh session on others. Its frames and stray output are added to the EventQueue, followed by
-// one kClosed at the end.
+// an ssh session or an srun on others. Its frames and stray output are added to the EventQueue,
+// followed by one kClosed at the end.
 
 namespace graphd::ctl {
 
@@ -29,10 +30,13 @@ class HostLink {
   // Sends one line to the supervisor. Returns immediately; lines sent after the link has closed are
   // lost.
   virtual void Send(const std::string& line) = 0;
+  // Ends the connection without the host, which has gone: kClosed follows soon. Does nothing where
+  // the link notices by itself that a host has gone.
+  virtual void Abandon() {}
 };
 
-// `graphctl` is the path of the program on that host. `queue` must outlive the link.
-std::unique_ptr<HostLink> OpenLocalLink(size_t host, const std::string& graphctl,
-                                        EventQueue& queue);
+// Opens the link to a host of a plan, whose index there is `host`. `queue` must outlive the link.
+using LinkOpener =
+    std::function<std::unique_ptr<HostLink>(size_t host, const HostPlan& plan, EventQueue& queue)>;
 
 }  // namespace graphd::ctl

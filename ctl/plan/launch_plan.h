@@ -41,6 +41,7 @@ struct HostPlan {
   std::string name;  // the address, for messages; with its port if the address occurs twice
   HostOrder order;
   std::string where;  // the line of --trainer_hosts that names it; empty: it is of ip_config
+  std::string node;   // the name of its node of Slurm; empty: Slurm is not used
 };
 
 struct LaunchPlan {

@@ -28,6 +28,11 @@ nlohmann::json EnvironmentJson(const LaunchPlan& plan, const HostOrder& order,
   return variables;
 }
 
+std::string WayTo(const HostPlan& host) {
+  if (!host.node.empty()) return StrCat(" (by srun, on node ", host.node, ")");
+  return host.is_local ? " (this machine)" : " (over ssh)";
+}
+
 }  // namespace
 
 std::string PlanToJson(const LaunchPlan& plan) {
@@ -46,6 +51,7 @@ std::string PlanToJson(const LaunchPlan& plan) {
                             {"local", host.is_local},
                             {"parts", server.parts},
                             {"trainers", trainers}};
+    if (!host.node.empty()) shown["node"] = host.node;
     if (!host.order.only_trainers) {
       shown["port"] = server.port;
       shown["part_config"] = server.part_config;
@@ -82,7 +88,7 @@ std::string PlanToText(const LaunchPlan& plan) {
     const ServerSpec& server = host.order.server;
     const bool only_trainers = host.order.only_trainers;
     text += StrCat("host ", only_trainers ? server.address : HostPort(server.address, server.port),
-                   host.is_local ? " (this machine)" : " (over ssh)",
+                   WayTo(host),
                    only_trainers ? std::string("\n  no daemon")
                                  : StrCat("\n  daemon: partition ", PartsText(server.parts)),
                    "\n");

@@ -8,6 +8,7 @@
 
 #include "base/mutex.h"
 #include "base/strings.h"
+#include "ctl/hosts/child_link.h"
 #include "ctl/hosts/frame_reader.h"
 #include "ctl/hosts/line_splitter.h"
 #include "ctl/plan/user_command.h"
@@ -143,10 +144,12 @@ class SshLink : public HostLink {
 
 }  // namespace
 
-std::unique_ptr<HostLink> OpenSshLink(size_t host, const std::string& address,
-                                      const std::string& graphctl, const SshOptions& options,
-                                      EventQueue& queue) {
-  return std::make_unique<SshLink>(host, address, graphctl, options, queue);
+LinkOpener LinksOverSsh(const std::string& own_path, const std::string& graphctl,
+                        const SshOptions& options) {
+  return [=](size_t host, const HostPlan& plan, EventQueue& queue) -> std::unique_ptr<HostLink> {
+    if (plan.is_local) return OpenChildLink(host, {.words = {own_path, "supervise"}}, queue);
+    return std::make_unique<SshLink>(host, plan.order.server.address, graphctl, options, queue);
+  };
 }
 
 }  // namespace graphd::ctl

@@ -7,10 +7,10 @@
 
 namespace graphd::ctl {
 
-// Opens a channel of a new ssh session on `address` and runs `graphctl supervise` there. `queue`
-// must outlive the link.
-std::unique_ptr<HostLink> OpenSshLink(size_t host, const std::string& address,
-                                      const std::string& graphctl, const SshOptions& options,
-                                      EventQueue& queue);
+// Returns a function that runs `graphctl supervise` on the hosts of a plan: as a child process on
+// this machine, where the program is `own_path`, and in a channel of a new ssh session on others,
+// where it is `graphctl`.
+LinkOpener LinksOverSsh(const std::string& own_path, const std::string& graphctl,
+                        const SshOptions& options);
 
 }  // namespace graphd::ctl

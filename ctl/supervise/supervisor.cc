@@ -224,6 +224,8 @@ void Supervisor::OnLine(const std::string& line) {
   const std::string kind = message.is_object() ? ValueOr(message, "t", "") : "";
   if (kind == "go" && ready_ && !ending_ && !started_) {
     StartTrainers(ValueOr(message, "port", 0));
+  } else if (kind == "ping") {
+    if (!detached_) Send({{"t", "alive"}});
   } else if (kind == "detach") {
     Detach();
   } else if (kind == "end") {

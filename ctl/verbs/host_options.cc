@@ -215,13 +215,12 @@ std::vector<HostAnswer> AskHosts(
     const std::function<void(size_t host, const nlohmann::json& frame)>& on_progress) {
   ::signal(SIGPIPE, SIG_IGN);
   EventQueue queue;
+  const LinkOpener open_link = LinksOverSsh(options.own_path, options.graphctl, options.ssh);
   std::vector<std::unique_ptr<HostLink>> links;
   for (size_t i = 0; i < hosts.size(); i++) {
     HostOrder order = hosts[i].order;
     order.version = GRAPHD_VERSION;
-    links.push_back(hosts[i].is_local ? OpenLocalLink(i, options.own_path, queue)
-                                      : OpenSshLink(i, order.server.address, options.graphctl,
-                                                    options.ssh, queue));
+    links.push_back(open_link(i, hosts[i], queue));
     links.back()->Send(EncodeOrder(order));
   }
   std::vector<HostAnswer> answers(hosts.size());

@@ -13,7 +13,6 @@
 #include "base/strings.h"
 #include "ctl/hosts/frame_contents.h"
 #include "ctl/plan/json_value.h"
-#include "ctl/ssh/ssh_link.h"
 #include "ctl/terminal/signals.h"
 
 namespace graphd::ctl {
@@ -26,12 +25,10 @@ constexpr size_t kMostAtEnd = size_t{16} << 20;
 
 }  // namespace
 
-JobRunner::JobRunner(LaunchPlan plan, std::string graphctl, std::string remote_graphctl,
-                     SshOptions ssh)
+JobRunner::JobRunner(LaunchPlan plan, LinkOpener open_link, double host_timeout)
     : plan_(std::move(plan)),
-      graphctl_(std::move(graphctl)),
-      remote_graphctl_(std::move(remote_graphctl)),
-      ssh_(std::move(ssh)),
+      open_link_(std::move(open_link)),
+      host_timeout_(host_timeout),
       hosts_(plan_.hosts.size()),
       labels_(static_cast<size_t>(plan_.world_size)),
       master_port_(plan_.master_port),
@@ -60,6 +57,11 @@ int JobRunner::Run() {
     }
     if (take) {
       for (const HostEvent& event : queue_.TakeAll()) Handle(event);
+      NoticeSilence();
+    } else {
+      for (Host& host : hosts_) {
+        if (host.heard != Clock::time_point{}) host.heard = Clock::now();  // nobody has listened
+      }
     }
     console_.WriteSome();
     if (console_.out_is_broken()) End(128 + SIGPIPE, "");
@@ -80,6 +82,7 @@ void JobRunner::Finish() {
 void JobRunner::GiveUp() {
   for (size_t i = 0; i < hosts_.size(); i++) {
     if (!hosts_[i].closed) {
+      hosts_[i].link->Abandon();
       PrintMessage(StrCat(plan_.hosts[i].name,
                           " has not confirmed that nothing of the job remains; ",
                           "check with `graphctl ps`"));
@@ -92,14 +95,13 @@ void JobRunner::GiveUp() {
 void JobRunner::OpenLinks() {
   for (size_t i = 0; i < hosts_.size(); i++) {
     const HostPlan& host = plan_.hosts[i];
-    hosts_[i].link =
-        host.is_local ? OpenLocalLink(i, graphctl_, queue_)
-                      : OpenSshLink(i, host.order.server.address, remote_graphctl_, ssh_, queue_);
+    hosts_[i].link = open_link_(i, host, queue_);
     hosts_[i].link->Send(EncodeOrder(host.order));
   }
 }
 
 void JobRunner::Handle(const HostEvent& event) {
+  hosts_[event.host].heard = Clock::now();
   const std::string& name = plan_.hosts[event.host].name;
   switch (event.kind) {
     case HostEvent::Kind::kFrame:
@@ -259,10 +261,25 @@ void JobRunner::PrintMessage(const std::string& text) {
 }
 
 void JobRunner::SendPings() {
-  if (ending_ || SecondsSince(last_ping_) < ssh_.host_timeout / 4) return;
+  if (ending_ || SecondsSince(last_ping_) < host_timeout_ / 4) return;
   last_ping_ = Clock::now();
   for (size_t i = 0; i < hosts_.size(); i++) {
-    if (!plan_.hosts[i].is_local && !hosts_[i].closed) hosts_[i].link->Send("{\"t\":\"ping\"}");
+    const bool listens = plan_.hosts[i].order.host_timeout > 0;
+    if (listens && !hosts_[i].closed) hosts_[i].link->Send("{\"t\":\"ping\"}");
+  }
+}
+
+void JobRunner::NoticeSilence() {
+  for (size_t i = 0; i < hosts_.size(); i++) {
+    Host& host = hosts_[i];
+    const bool is_heard = host.heard == Clock::time_point{} ||
+                          SecondsSince(host.heard) <= host_timeout_ || plan_.hosts[i].node.empty();
+    if (is_heard || host.closed || ending_) continue;
+    End(ExitCode(ErrorCode::kUnavailable),
+        StrCat(plan_.hosts[i].name, ": node ", plan_.hosts[i].node, " has been silent for ",
+               host_timeout_,
+               " s (--host_timeout); it is lost, and its trainers end by themselves"));
+    host.link->Abandon();
   }
 }
 

@@ -16,7 +16,8 @@ namespace graphd::ctl {
 
 class JobRunner {
  public:
-  JobRunner(LaunchPlan plan, std::string graphctl, std::string remote_graphctl, SshOptions ssh);
+  // `host_timeout`: the seconds of silence after which a host would consider this process lost.
+  JobRunner(LaunchPlan plan, LinkOpener open_link, double host_timeout);
 
   // Returns the job's exit code: 0, that of the first failing trainer, 128 + signal, or the
   // ExitCode of an error. Returns 0 when a detached job runs on all hosts.
@@ -27,6 +28,7 @@ class JobRunner {
     std::unique_ptr<HostLink> link;
     bool ready = false, started = false, detached = false, closed = false;
     int trainers_left = 0;
+    Clock::time_point heard{};  // when the last event came; none yet: the epoch
   };
 
   void OpenLinks();
@@ -42,14 +44,16 @@ class JobRunner {
   void Finish();
   [[noreturn]] void GiveUp();
   void SendPings();
+  // Ends the job if the node of a host has been silent for too long. Others have links that notice.
+  void NoticeSilence();
   // Ends the job; the first call decides the exit code.
   void End(int code, const std::string& why);
   bool AllClosed() const;
   const std::string& LabelOf(int rank) const;
 
   LaunchPlan plan_;
-  std::string graphctl_, remote_graphctl_;
-  SshOptions ssh_;
+  const LinkOpener open_link_;
+  const double host_timeout_;
   EventQueue queue_;
   std::vector<Host> hosts_;
   std::vector<std::string> labels_;  // indexed by rank

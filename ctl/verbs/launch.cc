@@ -4,9 +4,13 @@
 
 #include "base/secret.h"
 #include "base/strings.h"
+#include "ctl/slurm/own_addresses.h"
+#include "ctl/slurm/srun.h"
+#include "ctl/ssh/ssh_link.h"
 #include "ctl/verbs/host_options.h"
 #include "ctl/verbs/job_runner.h"
 #include "ctl/verbs/verbs.h"
+#include "format/load_part_config.h"
 
 namespace graphd::ctl {
 namespace {
@@ -28,6 +32,8 @@ Examples:
   graphctl launch ... --num_trainers 1 "python3 other.py"  # attaches to the running servers
   graphctl launch ... --dry_run "python3 train.py"         # shows what it would do
   graphctl launch ... --trainer_hosts gpus.txt --num_trainers 0 "python3 train.py"   # only there
+  graphctl launch --launcher local --part_config data/ogb-product.json "python3 train.py"
+  salloc --nodes=4 graphctl launch --launcher slurm ... "python3 train.py"
   graphctl launch ... --detach --max_restarts 3 -- python3 train.py   # lives by itself
 )";
 
@@ -35,6 +41,7 @@ struct LaunchArguments {
   HostOptions hosts;
   LaunchOptions launch;
   std::string graph_format;
+  std::string launcher = "ssh";
   bool dry_run = false, json = false;
 };
 
@@ -60,13 +67,81 @@ void TellAboutJob(const std::string& job, const HostOptions& hosts) {
                job.c_str(), job.c_str(), options.c_str());
 }
 
+// Refuses what Slurm would end with a host's step.
+void CheckForSlurm(const LaunchArguments& arguments) {
+  if (arguments.launch.detach) {
+    Throw(ErrorCode::kInvalid,
+          "--detach does not work with --launcher slurm, because a job ends with its allocation; "
+          "let a script of sbatch run this command without it");
+  }
+  if (arguments.hosts.server.keep_alive) {
+    Throw(ErrorCode::kInvalid,
+          "--keep_alive does not work with --launcher slurm, because Slurm ends all processes of a "
+          "step with it; run the trainings one after another in one command");
+  }
+}
+
+// Returns an ip_config for the partitions of --part_config: on the nodes of a Slurm job, or on this
+// machine if there are none.
+std::string MakeIpConfig(const SlurmNodes& job, const std::string& part_config) {
+  if (part_config.empty()) {
+    Throw(ErrorCode::kInvalid,
+          "launch: --ip_config and --part_config are missing; the former names the hosts, and the "
+          "latter says how many partitions they have");
+  }
+  int num_parts = 0;
+  try {
+    num_parts = static_cast<int>(LoadPartConfig(part_config).parts.size());
+  } catch (const Error& error) {
+    Throw(error.code(), error.what(),
+          "; without --ip_config, the part config must be readable here, too");
+  }
+  if (!job.nodes.empty()) return IpConfigOf(job, num_parts, LookUpAddress);
+  std::string text;
+  for (int part = 0; part < num_parts; part++) text += "127.0.0.1\n";
+  return text;
+}
+
+// Takes the nodes of the Slurm job, or else this machine, as hosts where options name none.
+void CompleteHosts(const SlurmNodes& job, HostOptions& hosts) {
+  if (hosts.lines.empty()) {
+    hosts.ip_config_text = MakeIpConfig(job, hosts.server.part_config);
+    hosts.lines = ParseIpConfig(hosts.ip_config_text, "the hosts of --launcher");
+    hosts.ip_config = "ip_config.txt";
+  }
+  if (!job.nodes.empty() && hosts.trainers_only.empty()) {
+    hosts.trainers_only = OtherNodes(job, hosts.lines, LookUpAddress);
+  }
+}
+
+void CheckIsLocal(const std::string& address, const std::string& where) {
+  if (IsLocalAddress(address)) return;
+  Throw(
+      ErrorCode::kInvalid, where, " names ", address,
+      ", which is no address of this machine, where --launcher local starts everything; leave out "
+      "--ip_config, write 127.0.0.1 for each partition, or use --launcher ssh");
+}
+
+void CheckAllLocal(const HostOptions& hosts) {
+  for (const HostLine& line : hosts.lines) CheckIsLocal(line.address, "ip_config");
+  for (const TrainerHost& host : hosts.trainers_only) CheckIsLocal(host.address, host.where);
+}
+
 void Launch(LaunchArguments& arguments, const UserCommand& command) {
   HostOptions& hosts = arguments.hosts;
-  if (hosts.ip_config.empty()) {
+  const bool by_slurm = arguments.launcher == "slurm", by_ssh = arguments.launcher == "ssh";
+  if (hosts.ip_config.empty() && by_ssh) {
     Throw(ErrorCode::kInvalid, "launch: --ip_config is missing; it names the hosts");
   }
   Resolve(hosts);
   CheckAssignments(arguments.launch.extra_envs);
+  SlurmNodes job;
+  if (by_slurm) {
+    CheckForSlurm(arguments);
+    job = AskNodes(hosts.graphctl, hosts.ssh.connect_timeout);
+  }
+  if (!by_ssh) CompleteHosts(job, hosts);
+  if (arguments.launcher == "local") CheckAllLocal(hosts);
   LaunchOptions launch = arguments.launch;
   launch.server = hosts.server;
   launch.workspace = hosts.workspace;
@@ -76,16 +151,19 @@ void Launch(LaunchArguments& arguments, const UserCommand& command) {
   launch.command = command;
   LaunchPlan plan = MakeLaunchPlan(launch, hosts.lines, hosts.ip_config_text, NewJobId(),
                                    NewSecret(), IsLocalAddress);
+  if (by_slurm) AssignNodes(job, launch.host_timeout, LookUpAddress, plan);
   if (arguments.dry_run) {
     const std::string text = arguments.json ? PlanToJson(plan) + "\n" : PlanToText(plan);
     std::fputs(text.c_str(), stdout);
     return;
   }
   for (HostPlan& host : plan.hosts) host.order.version = GRAPHD_VERSION;
-  const std::string job = plan.job_id;
-  const int code = JobRunner(std::move(plan), hosts.own_path, hosts.graphctl, hosts.ssh).Run();
+  const std::string id = plan.job_id;
+  const LinkOpener open = by_slurm ? LinksOverSrun(hosts.graphctl, hosts.ssh.connect_timeout)
+                                   : LinksOverSsh(hosts.own_path, hosts.graphctl, hosts.ssh);
+  const int code = JobRunner(std::move(plan), open, launch.host_timeout).Run();
   SetExitCode(code);
-  if (code == 0 && launch.detach) TellAboutJob(job, hosts);
+  if (code == 0 && launch.detach) TellAboutJob(id, hosts);
 }
 
 }  // namespace
@@ -99,6 +177,11 @@ void AddLaunch(CLI::App& app, const UserCommand& command) {
   AddTrainerHostsOption(*verb, arguments->hosts);
   AddServerStartOptions(*verb, arguments->hosts);
   LaunchOptions& launch = arguments->launch;
+  verb->add_option("--launcher", arguments->launcher,
+                   "How hosts are reached: ssh (this machine without it), local (all are this "
+                   "machine), or slurm (srun, in a job of Slurm, whose nodes are the hosts)")
+      ->default_val("ssh")
+      ->check(CLI::IsMember({"ssh", "local", "slurm"}));
   verb->add_option(Flags("num_trainers"), launch.num_trainers,
                    "Trainers per ip_config line and host of --trainer_hosts (a last column there "
                    "overrides this); 0: only on the latter, one each")

@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <memory>
 
 #include "base/strings.h"
 #include "ctl/hosts/frame_reader.h"
+#include "ctl/slurm/srun.h"
 #include "ctl/supervise/detach.h"
 #include "ctl/supervise/job_orders.h"
 #include "ctl/supervise/run_guarded.h"
@@ -66,7 +68,12 @@ int Supervise(GuardState& guard) {
 void AddSupervise(CLI::App& app) {
   CLI::App* verb = app.add_subcommand("supervise", "Run one host's part of a job");
   verb->group("");  // hidden
-  verb->callback([] { SetExitCode(RunGuarded(Supervise)); });
+  auto node = std::make_shared<bool>(false);
+  verb->add_flag("--node", *node, "Tell the name and the addresses of this node of Slurm");
+  verb->callback([node] {
+    if (*node) return AnswerAsNode();
+    SetExitCode(RunGuarded(Supervise));
+  });
 }
 
 }  // namespace graphd::ctl

@@ -73,20 +73,20 @@ _graphctl() {
         *::--graph_formats | *::--graph_name | *::--graphctl | *::--graphd | *::--header | \
         *::--host-memory | *::--host-timeout | *::--host_memory | *::--host_timeout | \
         *::--html | *::--input | *::--input-format | *::--input_format | *::--interval | \
-        *::--ip-config | *::--ip_config | *::--job | *::--jobs | *::--keys | *::--limit | \
-        *::--lines | *::--log-dir | *::--log_dir | *::--master-port | *::--master_port | \
-        *::--max-restarts | *::--max_restarts | *::--memory | *::--memory-dir | \
-        *::--memory_dir | *::--nodes | *::--num-hops | *::--num-nodes | *::--num-omp-threads | \
-        *::--num-parts | *::--num-samplers | *::--num-servers | *::--num-trainers | \
-        *::--num-trainers-per-machine | *::--num_hops | *::--num_nodes | *::--num_omp_threads | \
-        *::--num_parts | *::--num_samplers | *::--num_servers | *::--num_trainers | \
-        *::--num_trainers_per_machine | *::--objtype | *::--optimizer | *::--output | \
-        *::--part | *::--part-config | *::--part-method | *::--part_config | *::--part_method | \
-        *::--python | *::--reason | *::--rel-data-path | *::--rel_data_path | *::--runtime-dir | \
-        *::--runtime_dir | *::--script-folder | *::--script_folder | *::--secret | *::--seed | \
-        *::--separator | *::--server-grace | *::--server-name | *::--server_grace | \
-        *::--server_name | *::--split | *::--src-col | *::--src_col | *::--ssh-config | \
-        *::--ssh-port | *::--ssh-username | *::--ssh_config | *::--ssh_port | \
+        *::--ip-config | *::--ip_config | *::--job | *::--jobs | *::--keys | *::--launcher | \
+        *::--limit | *::--lines | *::--log-dir | *::--log_dir | *::--master-port | \
+        *::--master_port | *::--max-restarts | *::--max_restarts | *::--memory | \
+        *::--memory-dir | *::--memory_dir | *::--nodes | *::--num-hops | *::--num-nodes | \
+        *::--num-omp-threads | *::--num-parts | *::--num-samplers | *::--num-servers | \
+        *::--num-trainers | *::--num-trainers-per-machine | *::--num_hops | *::--num_nodes | \
+        *::--num_omp_threads | *::--num_parts | *::--num_samplers | *::--num_servers | \
+        *::--num_trainers | *::--num_trainers_per_machine | *::--objtype | *::--optimizer | \
+        *::--output | *::--part | *::--part-config | *::--part-method | *::--part_config | \
+        *::--part_method | *::--python | *::--reason | *::--rel-data-path | *::--rel_data_path | \
+        *::--runtime-dir | *::--runtime_dir | *::--script-folder | *::--script_folder | \
+        *::--secret | *::--seed | *::--separator | *::--server-grace | *::--server-name | \
+        *::--server_grace | *::--server_name | *::--split | *::--src-col | *::--src_col | \
+        *::--ssh-config | *::--ssh-port | *::--ssh-username | *::--ssh_config | *::--ssh_port | \
         *::--ssh_username | *::--stall-timeout | *::--stall_timeout | *::--start-timeout | \
         *::--start_timeout | *::--state-dir | *::--state_dir | *::--store-as | *::--store_as | \
         *::--tensor | *::--tensors | *::--timeout | *::--trainer-hosts | *::--trainer_hosts | \
@@ -121,6 +121,8 @@ _graphctl() {
         mapfile -t COMPREPLY < <(compgen -W 'none process power' -- "$current"); return ;;
     --optimizer)
         mapfile -t COMPREPLY < <(compgen -W 'sgd adagrad row_adagrad adam' -- "$current"); return ;;
+    --launcher)
+        mapfile -t COMPREPLY < <(compgen -W 'ssh local slurm' -- "$current"); return ;;
     --balance-ntypes | --balance_ntypes | --client | --connect-timeout | --connect_timeout | \
         --days | --dst-col | --dst_col | --edge-weights | --edge_weights | --embedding | \
         --embedding-memory | --embedding_memory | --extra-envs | --extra_envs | --feat-cols | \
@@ -152,9 +154,9 @@ _graphctl() {
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
         --trainer_hosts --part_config --num_servers --state_dir --durability --memory_dir
-        --embedding_memory --graphd --keys --secret --insecure --start_timeout --num_trainers
-        --num_samplers --num_omp_threads --extra_envs --master_port --log_dir --keep_alive
-        --server_grace --detach --max_restarts --graph_format --dry_run --json'
+        --embedding_memory --graphd --keys --secret --insecure --start_timeout --launcher
+        --num_trainers --num_samplers --num_omp_threads --extra_envs --master_port --log_dir
+        --keep_alive --server_grace --detach --max_restarts --graph_format --dry_run --json'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
         --ssh-accept-new --connect-timeout --host-timeout --trainer-hosts --part-config
         --num-servers --state-dir --memory-dir --embedding-memory --start-timeout --num-trainers

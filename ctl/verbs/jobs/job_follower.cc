@@ -61,13 +61,12 @@ void JobFollower::Leave(int code) {
 
 void JobFollower::OpenLinks() {
   ::signal(SIGPIPE, SIG_IGN);
+  const LinkOpener open = LinksOverSsh(options_.own_path, options_.graphctl, options_.ssh);
   for (size_t i = 0; i < plans_.size(); i++) {
     HostOrder order = plans_[i].order;
     order.version = GRAPHD_VERSION;
     order.follow = follow_;
-    hosts_[i].link = plans_[i].is_local ? OpenLocalLink(i, options_.own_path, queue_)
-                                        : OpenSshLink(i, order.server.address, options_.graphctl,
-                                                      options_.ssh, queue_);
+    hosts_[i].link = open(i, plans_[i], queue_);
     hosts_[i].link->Send(EncodeOrder(order));
   }
 }

@@ -101,6 +101,26 @@ class Environment(GraphctlTest):
                                                    (1, "1"), (1, "1 0 2 1 1")])
         self.assertIn("[127.0.0.1:1]", done.stdout)
 
+    def test_everything_on_this_machine_needs_no_ip_config(self):
+        done = self.graphctl("launch", "--launcher", "local", "--server_name", "ring", "--part_config",
+                             "ring.json", "cat $GRAPHD_IP_CONFIG; " + SHOW)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.lines(done.stdout), [
+            (0, "0 0 2 1 0"), (0, "127.0.0.1"), (0, "127.0.0.1"),
+            (1, "1 0 2 1 1"), (1, "127.0.0.1"), (1, "127.0.0.1")])
+        done = self.launch("--launcher", "local", SHOW, trainers=1)
+        self.assertEqual(self.lines(done.stdout), [(0, "0 0 2 1 0"), (1, "1 0 2 1 1")])
+        self.write("ip.txt", "127.0.0.1\n192.0.2.7\n")
+        done = self.launch("--launcher", "local", SHOW)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("ip_config names 192.0.2.7, which is no address of this machine", done.stderr)
+        done = self.graphctl("launch", "--launcher", "local", "true")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--ip_config and --part_config are missing", done.stderr)
+        done = self.graphctl("launch", "--launcher", "local", "--part_config", "none.json", "true")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("without --ip_config, the part config must be readable here", done.stderr)
+
 
 class Quoting(GraphctlTest):
     NASTY = ("plain", "two  words", "it's", '"double"', "$HOME `id` $(id)", "back\\slash",

@@ -1,38 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ctl/hosts/child_link.h"
+
 #include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <thread>
 
 #include "base/strings.h"
 #include "ctl/hosts/child.h"
 #include "ctl/hosts/frame_reader.h"
-#include "ctl/hosts/host_link.h"
 #include "ctl/hosts/line_splitter.h"
 
 namespace graphd::ctl {
 namespace {
 
-class LocalLink : public HostLink {
+class ChildLink : public HostLink {
  public:
-  LocalLink(size_t host, const std::string& graphctl, EventQueue& queue)
-      : host_(host), queue_(queue) {
-    Child child = StartChild(graphctl, "supervise");
+  ChildLink(size_t host, SupervisorCommand command, EventQueue& queue)
+      : host_(host), command_(std::move(command)), queue_(queue) {
+    Child child = StartChild(command_.words, command_.without);
     pid_ = child.pid;
+    // A pidfd, because the reader may have reaped the process when the job ends.
+    process_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
     input_ = std::move(child.in);
     reader_ = std::thread(
         [this, o = std::move(child.out), e = std::move(child.err)] { Read(o.get(), e.get()); });
   }
 
-  ~LocalLink() override {
+  ~ChildLink() override {
     input_.reset();
     reader_.join();
   }
 
   void Send(const std::string& line) override {
     if (!input_) return;
+    if (!command_.relay.empty() && !answered_ && line.find("\"end\"") != std::string::npos) {
+      Signal(SIGTERM);
+    }
     const std::string text = line + "\n";
     try {
       WriteExactly(input_.get(), std::as_bytes(std::span(text)), "the supervisor's input");
@@ -41,10 +50,17 @@ class LocalLink : public HostLink {
     }
   }
 
+  void Abandon() override {
+    if (!command_.relay.empty()) Signal(SIGKILL);
+  }
+
  private:
+  void Signal(int number) { ::syscall(SYS_pidfd_send_signal, process_.get(), number, nullptr, 0); }
+
   void Read(int out, int err) {
     FrameReader frames(
         [this](const nlohmann::json& header, std::string payload) {
+          answered_ = true;
           queue_.Push({host_, HostEvent::Kind::kFrame, header, std::move(payload), {}});
         },
         [this](const std::string& line) { PushNoise(line); });
@@ -75,27 +91,35 @@ class LocalLink : public HostLink {
     }
     const int status = AwaitChild(pid_);
     if (closed.text.empty() && WIFSIGNALED(status)) {
-      closed.text = StrCat("its supervisor was killed by signal ", WTERMSIG(status));
+      closed.code = ErrorCode::kUnavailable;
+      closed.text = StrCat("its ", command_.relay.empty() ? "supervisor" : command_.relay,
+                           " was killed by signal ", WTERMSIG(status));
+    }
+    if (!answered_ && !command_.cannot_start.empty()) {
+      closed.code = ErrorCode::kUnavailable;
+      closed.text = command_.cannot_start;
     }
     queue_.Push(std::move(closed));
   }
 
   void PushNoise(const std::string& line) {
+    if (command_.is_useless && command_.is_useless(line)) return;
     queue_.Push({host_, HostEvent::Kind::kNoise, {}, line, {}});
   }
 
   const size_t host_;
+  const SupervisorCommand command_;
   EventQueue& queue_;
   pid_t pid_ = 0;
-  UniqueFd input_;
+  std::atomic<bool> answered_{false};
+  UniqueFd input_, process_;
   std::thread reader_;
 };
 
 }  // namespace
 
-std::unique_ptr<HostLink> OpenLocalLink(size_t host, const std::string& graphctl,
-                                        EventQueue& queue) {
-  return std::make_unique<LocalLink>(host, graphctl, queue);
+std::unique_ptr<HostLink> OpenChildLink(size_t host, SupervisorCommand command, EventQueue& queue) {
+  return std::make_unique<ChildLink>(host, std::move(command), queue);
 }
 
 }  // namespace graphd::ctl
