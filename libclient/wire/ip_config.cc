@@ -158,7 +158,8 @@ std::pair<std::string, uint16_t> ParseHostPort(const std::string& text) {
 std::string RuntimeDir() {
   if (const char* given = std::getenv("GRAPHD_RUNTIME_DIR"); given && *given) return given;
   if (::geteuid() == 0 || ::access("/run/graphd", W_OK) == 0) return "/run/graphd";
-  if (const char* xdg = std::getenv("XDG_RUNTIME_DIR"); xdg && *xdg) {
+  // The variable may come from a machine where somebody has logged in, by srun.
+  if (const char* xdg = std::getenv("XDG_RUNTIME_DIR"); xdg && ::access(xdg, W_OK) == 0) {
     return std::string(xdg) + "/graphd";
   }
   // Home directories may be shared by machines, sockets can't be.

@@ -62,7 +62,7 @@ std::string HostPort(const std::string& address, uint16_t port);
 std::pair<std::string, uint16_t> ParseHostPort(const std::string& text);
 
 // Returns the directory of the daemons' Unix sockets: $GRAPHD_RUNTIME_DIR, else /run/graphd for
-// root (or if it is writable), else $XDG_RUNTIME_DIR/graphd, else
+// root (or if it is writable), else $XDG_RUNTIME_DIR/graphd if that may be written to, else
 // $HOME/.cache/graphd/<host name>: never a directory that another user could make first. Throws
 // Error(kInvalid) if there is no home directory either.
 std::string RuntimeDir();
