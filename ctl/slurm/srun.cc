@@ -58,6 +58,7 @@ const std::vector<std::string>& UnwantedVariables() {
 std::vector<std::string> SrunWords(int nodes, double timeout) {
   return {"srun",
           "--overlap",
+          "--quiet",
           "--mpi=none",
           StrCat("--nodes=", nodes, "-", nodes),
           StrCat("--ntasks=", nodes),

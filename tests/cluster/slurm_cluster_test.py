@@ -17,7 +17,7 @@ from cluster_training import (
     numbers_of,
     start_training_cluster,
 )
-from harness import DEADLINE, SLOW, wait_until
+from harness import DEADLINE, SLOW, read_line, wait_until
 
 SHOW = 'echo "$(hostname) $RANK $WORLD_SIZE $GRAPHD_ROLE,$GRAPHD_PART_ID"'
 SHOWN = ["[10.99.0.1:0] m1 0 3 host,0", "[10.99.0.2:1] m2 1 3 host,1",
@@ -46,11 +46,12 @@ class SlurmCase(TrainingCase):
     def is_service(self, command):
         return slurm_cluster.is_of_slurm(command)
 
-    def launch_arguments(self, *arguments, ip_config="ip.txt", **options):
+    def launch_arguments(self, *arguments, ip_config="ip.txt", memory_dir="/run", **options):
         words = [*super().launch_arguments(*arguments, **options)]
-        if not ip_config:
-            at = words.index("--ip_config")
-            del words[at:at + 2]
+        for name, value in (("--ip_config", ip_config), ("--memory_dir", memory_dir)):
+            if not value:
+                at = words.index(name)
+                del words[at:at + 2]
         return ("--launcher", "slurm", *words)
 
     def allocated(self, *words, nodes=3):
@@ -153,6 +154,26 @@ class Hosts(SlurmCase):
             "SLURM_STDOUTMODE=none", "MINE=1"))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(sorted(done.stdout.splitlines())[1::2], SHOWN)
+
+    def test_a_normal_user_can_launch_jobs(self):
+        # Nobody has logged in on the nodes, where a session's folder can neither be found nor made.
+        home = cluster.operator.folder + "/home"
+        words = self.launch_words("id -un", memory_dir=None)
+        at = words.index("salloc")
+        done = subprocess.run(
+            [*words[:at], "setpriv", "--reuid=2000", "--regid=2000", "--clear-groups", "env",
+             f"HOME={home}", "XDG_RUNTIME_DIR=/root/user/2000", *words[at:]],
+            capture_output=True, text=True, timeout=DEADLINE * SLOW)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([line.split()[1] for line in done.stdout.splitlines()], ["graph"] * 3)
+
+    def test_a_reader_that_pauses_for_long_loses_no_node(self):
+        job = self.start_launch("--host_timeout", "1.5", "seq 1 500000")
+        self.assertIn("] 1\n", read_line(job.stdout))
+        time.sleep(4 * SLOW)  # longer than both sides wait for the other
+        out, err = job.communicate(timeout=DEADLINE * SLOW)
+        self.assertEqual(job.returncode, 0, err)
+        self.assertEqual(out.count("\n"), 3 * 500000 - 1)
 
     def test_the_plan_names_the_nodes(self):
         plan = self.launch("--dry_run", "true")
