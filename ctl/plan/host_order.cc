@@ -91,7 +91,7 @@ std::vector<std::pair<std::string, std::string>> TrainerEnvironment(const HostOr
       {"GRAPHD_PART_CONFIG", order.server.part_config},
       {"GRAPHD_JOB_ID", job.job_id},
       {"GRAPHD_JOB_SECRET", job.secret},
-      {"GRAPHD_PART_ID", order.only_trainers ? "" : StrCat(trainer.part)},
+      {"GRAPHD_PART_ID", trainer.part < 0 ? "" : StrCat(trainer.part)},
       {"GRAPHD_ROLE", order.only_trainers ? "trainer" : "host"},
       {"GRAPHD_REMOTE_TRAINERS", StrCat(job.remote_trainers)},
       {"GRAPHD_RESTART_COUNT", StrCat(attempt)},

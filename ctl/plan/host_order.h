@@ -39,7 +39,8 @@ struct ServerSpec {
 
 struct TrainerPlan {
   int rank = 0, local_rank = 0, local_world_size = 1;
-  PartId part = -1;   // partition of its ip_config line; -1: a host of --trainer_hosts has none
+  // The partition of its ip_config line; -1: none, as on a host of --trainer_hosts.
+  PartId part = -1;
   std::string label;  // "host:rank", the prefix of each line of its output
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/strings.h"
@@ -28,6 +29,26 @@ nlohmann::json EnvironmentJson(const LaunchPlan& plan, const HostOrder& order,
   return variables;
 }
 
+// Tells whether hosts have commands of their own, which name their place among the others.
+bool CommandsDiffer(const LaunchPlan& plan) {
+  const auto is_other = [&plan](const HostPlan& host) {
+    return !host.order.trainers.empty() &&
+           host.order.job.command.words != plan.hosts[0].order.job.command.words;
+  };
+  return std::ranges::any_of(plan.hosts, is_other);
+}
+
+std::string CommandText(const UserCommand& command) {
+  return StrCat(command.is_shell ? "command, by /bin/sh: " : "command: ", DisplayCommand(command),
+                "\n");
+}
+
+std::string TrainerText(const HostPlan& host, const TrainerPlan& trainer) {
+  std::string text = StrCat("  trainer: rank ", trainer.rank, ", local rank ", trainer.local_rank);
+  if (host.order.only_trainers) return text + ", reads over the network\n";
+  return trainer.part < 0 ? text + "\n" : StrCat(text, ", partition ", trainer.part, "\n");
+}
+
 std::string WayTo(const HostPlan& host) {
   if (!host.node.empty()) return StrCat(" (by srun, on node ", host.node, ")");
   return host.is_local ? " (this machine)" : " (over ssh)";
@@ -36,6 +57,7 @@ std::string WayTo(const HostPlan& host) {
 }  // namespace
 
 std::string PlanToJson(const LaunchPlan& plan) {
+  const bool differ = CommandsDiffer(plan);
   nlohmann::json hosts = nlohmann::json::array();
   for (const HostPlan& host : plan.hosts) {
     const ServerSpec& server = host.order.server;
@@ -44,7 +66,7 @@ std::string PlanToJson(const LaunchPlan& plan) {
       nlohmann::json shown = {{"rank", trainer.rank},
                               {"local_rank", trainer.local_rank},
                               {"env", EnvironmentJson(plan, host.order, trainer)}};
-      if (!host.order.only_trainers) shown["part"] = trainer.part;
+      if (trainer.part >= 0) shown["part"] = trainer.part;
       trainers.push_back(std::move(shown));
     }
     nlohmann::json shown = {{"address", server.address},
@@ -56,6 +78,7 @@ std::string PlanToJson(const LaunchPlan& plan) {
       shown["port"] = server.port;
       shown["part_config"] = server.part_config;
     }
+    if (differ) shown["command"] = host.order.job.command.words;
     hosts.push_back(std::move(shown));
   }
   const JobSpec& job = plan.hosts[0].order.job;
@@ -82,8 +105,8 @@ std::string PlanToText(const LaunchPlan& plan) {
                  "\n", plan.world_size, " trainers, master ", plan.master_addr, ", port ",
                  plan.master_port ? StrCat(plan.master_port) : "chosen by its host", "\n");
   if (!first.job.log_dir.empty()) text += StrCat("logs of trainers ", first.job.log_dir, "\n");
-  text += StrCat(first.job.command.is_shell ? "command, by /bin/sh: " : "command: ",
-                 DisplayCommand(first.job.command), "\n");
+  const bool differ = CommandsDiffer(plan);
+  if (!differ) text += CommandText(first.job.command);
   for (const HostPlan& host : plan.hosts) {
     const ServerSpec& server = host.order.server;
     const bool only_trainers = host.order.only_trainers;
@@ -93,9 +116,8 @@ std::string PlanToText(const LaunchPlan& plan) {
                                  : StrCat("\n  daemon: partition ", PartsText(server.parts)),
                    "\n");
     for (const TrainerPlan& trainer : host.order.trainers) {
-      text += StrCat(
-          "  trainer: rank ", trainer.rank, ", local rank ", trainer.local_rank,
-          only_trainers ? ", reads over the network" : StrCat(", partition ", trainer.part), "\n");
+      text += TrainerText(host, trainer);
+      if (differ) text += "  " + CommandText(host.order.job.command);
     }
     if (host.order.trainers.empty()) text += "  no trainer\n";
   }

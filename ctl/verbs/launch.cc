@@ -4,6 +4,7 @@
 
 #include "base/secret.h"
 #include "base/strings.h"
+#include "ctl/plan/torchrun_plan.h"
 #include "ctl/slurm/own_addresses.h"
 #include "ctl/slurm/srun.h"
 #include "ctl/ssh/ssh_link.h"
@@ -129,8 +130,8 @@ void CheckAllLocal(const HostOptions& hosts) {
 
 void Launch(LaunchArguments& arguments, const UserCommand& command) {
   HostOptions& hosts = arguments.hosts;
-  const bool by_slurm = arguments.launcher == "slurm", by_ssh = arguments.launcher == "ssh";
-  if (hosts.ip_config.empty() && by_ssh) {
+  const bool by_slurm = arguments.launcher == "slurm", is_local = arguments.launcher == "local";
+  if (hosts.ip_config.empty() && !by_slurm && !is_local) {
     Throw(ErrorCode::kInvalid, "launch: --ip_config is missing; it names the hosts");
   }
   Resolve(hosts);
@@ -140,8 +141,8 @@ void Launch(LaunchArguments& arguments, const UserCommand& command) {
     CheckForSlurm(arguments);
     job = AskNodes(hosts.graphctl, hosts.ssh.connect_timeout);
   }
-  if (!by_ssh) CompleteHosts(job, hosts);
-  if (arguments.launcher == "local") CheckAllLocal(hosts);
+  if (by_slurm || is_local) CompleteHosts(job, hosts);
+  if (is_local) CheckAllLocal(hosts);
   LaunchOptions launch = arguments.launch;
   launch.server = hosts.server;
   launch.workspace = hosts.workspace;
@@ -152,6 +153,7 @@ void Launch(LaunchArguments& arguments, const UserCommand& command) {
   LaunchPlan plan = MakeLaunchPlan(launch, hosts.lines, hosts.ip_config_text, NewJobId(),
                                    NewSecret(), IsLocalAddress);
   if (by_slurm) AssignNodes(job, launch.host_timeout, LookUpAddress, plan);
+  if (arguments.launcher == "torchrun") RunUnderTorchrun(plan);
   if (arguments.dry_run) {
     const std::string text = arguments.json ? PlanToJson(plan) + "\n" : PlanToText(plan);
     std::fputs(text.c_str(), stdout);
@@ -179,9 +181,10 @@ void AddLaunch(CLI::App& app, const UserCommand& command) {
   LaunchOptions& launch = arguments->launch;
   verb->add_option("--launcher", arguments->launcher,
                    "How hosts are reached: ssh (this machine without it), local (all are this "
-                   "machine), or slurm (srun, in a job of Slurm, whose nodes are the hosts)")
+                   "machine), or slurm (srun, in a job of Slurm, whose nodes are the hosts); with "
+                   "torchrun, as with ssh, and torchrun starts the trainers there")
       ->default_val("ssh")
-      ->check(CLI::IsMember({"ssh", "local", "slurm"}));
+      ->check(CLI::IsMember({"ssh", "local", "slurm", "torchrun"}));
   verb->add_option(Flags("num_trainers"), launch.num_trainers,
                    "Trainers per ip_config line and host of --trainer_hosts (a last column there "
                    "overrides this); 0: only on the latter, one each")

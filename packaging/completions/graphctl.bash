@@ -122,7 +122,7 @@ _graphctl() {
     --optimizer)
         mapfile -t COMPREPLY < <(compgen -W 'sgd adagrad row_adagrad adam' -- "$current"); return ;;
     --launcher)
-        mapfile -t COMPREPLY < <(compgen -W 'ssh local slurm' -- "$current"); return ;;
+        mapfile -t COMPREPLY < <(compgen -W 'ssh local slurm torchrun' -- "$current"); return ;;
     --balance-ntypes | --balance_ntypes | --client | --connect-timeout | --connect_timeout | \
         --days | --dst-col | --dst_col | --edge-weights | --edge_weights | --embedding | \
         --embedding-memory | --embedding_memory | --extra-envs | --extra_envs | --feat-cols | \

@@ -97,6 +97,37 @@ class Launchers(support.GraphTest):
             )  # fmt: skip
             self.check(done.stdout, 2, job)
 
+    def test_graphctl_starts_torchrun_on_each_host(self):
+        logs = tempfile.mkdtemp(prefix="graphd-torchrun-")
+        self.addCleanup(shutil.rmtree, logs)
+        daemons = self.daemons()
+
+        def launch(command, *options):
+            return subprocess.run(
+                [os.path.join(support.BIN, "graphctl"), "launch", "--launcher", "torchrun",
+                 "--server_name", daemons.server_name, "--ip_config", daemons.ip_config,
+                 "--num_trainers", "2", "--extra_envs", "PET_TEE=1", "PET_REDIRECTS=1",
+                 f"PET_LOG_DIR={logs}", *options, command],
+                env=daemons.environment(), capture_output=True, text=True, timeout=120,
+            )  # fmt: skip
+
+        done = launch(f"{sys.executable} {self.script}")
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+        self.check(done.stdout, 4, r"^\d{4}-\d{6}-\d+$")
+        self.assertRegex(done.stdout, r"(?m)^\[127\.0\.0\.1:\d+\] ")
+        # Debian's torchrun waits for those of other hosts before it tells of a failure.
+        failed = launch('test "$RANK" != 3 || exit 7; sleep 0.1')
+        self.assertEqual(failed.returncode, 1, failed.stderr)
+        self.assertIn("exitcode  : 7", failed.stderr)
+        again = launch(
+            'echo "up $RANK of $WORLD_SIZE, $GRAPHD_RESTART_COUNT"; '
+            'test "$RANK$GRAPHD_RESTART_COUNT" != 10',
+            "--max_restarts",
+            "1",
+        )
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(len(re.findall(r"up \d of 4, 1", again.stdout)), 4, again.stdout)
+
     def test_srun(self):
         cluster = slurm.Slurm()
         try:

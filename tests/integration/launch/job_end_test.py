@@ -122,6 +122,18 @@ class JobEnd(GraphctlTest):
         self.assert_gone(begin)
         self.assertIn("interrupted", job.stderr.read())
 
+    def test_trainers_under_torchrun_end_as_others(self):
+        os.mkdir(self.path("logs"))
+        # Debian's torchrun needs these settings.
+        settings = ("PET_TEE=1", "PET_REDIRECTS=1", "PET_LOG_DIR=" + self.path("logs"))
+        job = self.start_launch("--launcher", "torchrun", "--extra_envs", *settings, STUBBORN)
+        self.up(job)
+        self.assertEqual(len([c for _, c in self.left() if "torchrun --nnodes 2" in c]), 2)
+        begin = time.monotonic()
+        job.send_signal(signal.SIGINT)
+        self.assertEqual(job.wait(20 * SLOW), 130)
+        self.assert_gone(begin)
+
     def test_an_ignored_signal_stays_ignored(self):
         # Ignore the signal like nohup and a shell's background jobs.
         job = self.start_launch("echo up; while [ ! -e end ]; do sleep 0.01; done",

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/plan/torchrun_plan.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+
+namespace graphd::ctl {
+namespace {
+
+// Returns the words of a command that torchrun passes to exec, as text for a shell.
+std::string ForExec(const UserCommand& command) {
+  if (command.is_shell) return "/bin/sh -c " + ShellQuote(command.words[0]);
+  return DisplayCommand(command);
+}
+
+}  // namespace
+
+void RunUnderTorchrun(LaunchPlan& plan) {
+  const auto nodes = std::ranges::count_if(
+      plan.hosts, [](const HostPlan& host) { return !host.order.trainers.empty(); });
+  int node = 0;
+  for (HostPlan& host : plan.hosts) {
+    std::vector<TrainerPlan>& trainers = host.order.trainers;
+    if (trainers.empty()) continue;
+    // The port is known when all hosts are ready; a shell takes it from the environment.
+    const std::string text =
+        StrCat("exec torchrun --nnodes ", nodes, " --nproc_per_node ", trainers.size(),
+               " --node_rank ", node++, " --rdzv_id ", ShellQuote(plan.job_id),
+               " --master_addr \"$MASTER_ADDR\" --master_port \"$MASTER_PORT\" --no_python ",
+               ForExec(host.order.job.command));
+    host.order.job.command = {{text}, /*is_shell=*/true};
+    trainers.resize(1);
+    trainers[0].part = -1;
+    trainers[0].label = host.name;
+  }
+}
+
+}  // namespace graphd::ctl
