@@ -7,7 +7,7 @@
 
 namespace graphd::ctl {
 
-enum class ControlVerb { kDrain, kUndrain, kEndJob, kLogLevel, kReload, kRequests };
+enum class ControlVerb { kDrain, kUndrain, kEndJob, kLogLevel, kReload, kRequests, kMemory };
 
 struct ControlOrder {
   ControlVerb verb = ControlVerb::kReload;
@@ -15,7 +15,7 @@ struct ControlOrder {
   std::string reason;   // for kDrain and kEndJob; may be empty
   std::string job;      // for kEndJob
   std::string level;    // for kLogLevel
-  uint32_t most = 100;  // for kRequests: how many to return
+  uint32_t most = 100;  // for kRequests and kMemory: how many to return
 };
 
 }  // namespace graphd::ctl

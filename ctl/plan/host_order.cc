@@ -42,7 +42,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(ControlVerb, {{ControlVerb::kDrain, "drain"},
                                            {ControlVerb::kEndJob, "end_job"},
                                            {ControlVerb::kLogLevel, "log_level"},
                                            {ControlVerb::kReload, "reload"},
-                                           {ControlVerb::kRequests, "requests"}})
+                                           {ControlVerb::kRequests, "requests"},
+                                           {ControlVerb::kMemory, "memory"}})
 GRAPHD_JSON_FIELDS(ControlOrder, verb, by, reason, job, level, most)
 GRAPHD_JSON_FIELDS(HostOrder, action, version, only_trainers, server, job, trainers,
                    trainers_on_machine, is_master, host_timeout, server_grace, meeting, stop_job,

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "daemon/serving/log_level.h"
+#include "daemon/serving/memory_use_of.h"
 #include "wire/connection.h"
 
 namespace graphd {
@@ -18,6 +19,8 @@ namespace {
 constexpr size_t kMostText = 256;
 // The most requests in one answer, which graphctl passes on as one line of at most 2 MiB.
 constexpr size_t kMostRequests = 2000;
+// The same for arrays and for tensors.
+constexpr size_t kMostArrays = 2000;
 
 std::string CheckedText(const char* what, capnp::Text::Reader text) {
   std::string checked(text.begin(), text.size());
@@ -139,6 +142,21 @@ kj::Promise<void> ControlService::requests(RequestsContext context) {
     WriteRequests(found.requests,
                   results.initRequests(static_cast<kj::uint>(found.requests.size())));
     return kj::READY_NOW;
+  });
+}
+
+kj::Promise<void> ControlService::memory(MemoryContext context) {
+  return IfOperator("see what memory holds", [&]() -> kj::Promise<void> {
+    const size_t most = std::min<size_t>(context.getParams().getMost(), kMostArrays);
+    // Tables have a mark for each of their pages, and the kernel is asked about segments: that
+    // takes too long for a data thread.
+    auto use = std::make_shared<MemoryUse>();
+    return context_.pools.saves
+        .Run(JobShare(), 1,
+             [use, most, &context = context_](size_t, WorkerScratch&) {
+               *use = MemoryUseOf(context.graph, context.tensors, most);
+             })
+        .then([use, context]() mutable { WriteMemoryUse(*use, context.getResults().initUse()); });
   });
 }
 

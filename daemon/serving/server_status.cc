@@ -8,7 +8,6 @@
 #include "wire/graphd.capnp.h"
 
 namespace graphd {
-namespace {
 
 uint64_t ResidentBytes() {
   std::ifstream statm("/proc/self/statm");
@@ -16,8 +15,6 @@ uint64_t ResidentBytes() {
   statm >> total >> resident;
   return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
-
-}  // namespace
 
 ServerStatus StatusOf(const ServiceContext& context, const DaemonInfo& info) {
   ServerStatus status;

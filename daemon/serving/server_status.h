@@ -35,6 +35,9 @@ struct DaemonInfo {
   std::function<kj::Promise<std::vector<ChangedOption>>(const std::string& by)> reload;
 };
 
+// Returns the memory of this process that is in RAM.
+uint64_t ResidentBytes();
+
 // Returns the status of a daemon. Any thread may call it.
 ServerStatus StatusOf(const ServiceContext& context, const DaemonInfo& info);
 

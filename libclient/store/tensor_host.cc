@@ -436,6 +436,21 @@ std::vector<TensorShare> TensorHost::ListAll() const {
   return all;
 }
 
+std::vector<ShareMemory> TensorHost::Memory() const {
+  std::vector<MutableShare> shares;
+  std::vector<ShareMemory> all;
+  {
+    const MutexLock lock(mutex_);
+    shares = shares_.All();
+    for (const MutableShare& share : shares) all.push_back({Describe(*share), 0, 0});
+  }
+  for (size_t i = 0; i < all.size(); i++) {
+    all[i].changed_bytes = shares[i]->table->ChangedBytes();
+    all[i].stored_bytes = opened_store().StoredBytes(*shares[i]->table);
+  }
+  return all;
+}
+
 std::string TensorHost::trouble() const {
   const MutexLock lock(mutex_);
   return store_ ? store_->trouble() : "";

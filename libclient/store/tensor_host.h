@@ -112,6 +112,8 @@ class TensorHost {
   // Return the shares that the job can see, and all shares.
   std::vector<TensorShare> List(const std::string& job) const;
   std::vector<TensorShare> ListAll() const;
+  // Returns all shares and where their rows are. Looks at each page of each table.
+  std::vector<ShareMemory> Memory() const;
   // Returns why pushes wait or fail or write-back fails; empty if all is well.
   std::string trouble() const;
   // Writes all changed rows back at full speed; status() shows the progress. Throws as

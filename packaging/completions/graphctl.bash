@@ -45,6 +45,7 @@ _graphctl() {
       'checkpoint'::export) verb='checkpoint export' ;;
       'config'::check) verb='config check' ;;
       'debug'::requests) verb='debug requests' ;;
+      'debug'::memory) verb='debug memory' ;;
       'keys'::create) verb='keys create' ;;
       'keys'::list) verb='keys list' ;;
       'keys'::rotate) verb='keys rotate' ;;
@@ -219,10 +220,17 @@ _graphctl() {
         --connect-timeout --host-timeout'
       ;;
     'debug')
-      verbs='requests'
+      verbs='requests memory'
       options='-h --help'
       ;;
     'debug requests')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json
+        --limit'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
+      ;;
+    'debug memory')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json
         --limit'

@@ -61,5 +61,6 @@ check_verb graphctl-server top
 check_verb graphctl-server stop
 for verb in drain undrain end_job log_level reload; do check_verb graphctl-control server $verb; done
 check_verb graphctl-control debug requests
+check_verb graphctl-control debug memory
 for verb in start stop status; do check_verb graphctl-server server $verb; done
 exit $status

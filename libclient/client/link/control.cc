@@ -214,6 +214,15 @@ OldestRequests ControlClient::Requests(uint32_t most) {
       }));
 }
 
+MemoryUse ControlClient::Memory(uint32_t most) {
+  auto request = impl_->Control().memoryRequest();
+  request.setMost(most);
+  return impl_->Wait(
+      request.send().then([](capnp::Response<wire::Control::MemoryResults>&& response) {
+        return ReadMemoryUse(response.getUse());
+      }));
+}
+
 void ControlClient::Shutdown(bool force, double timeout_seconds) {
   auto request = impl_->link->daemon.shutdownRequest();
   request.setForce(force);

@@ -57,6 +57,23 @@ class Control(GraphctlTest):
         self.assertIn("--limit", refused.stderr)
         self.stop_server()
 
+    def test_memory_is_listed_by_array(self):
+        self.start_server()
+        answers = self.json_of("debug", "memory", *HERE)
+        status = self.json_of("server", "status", *HERE)
+        for answer, state in zip(answers, status):
+            partition = state["status"]["partitions"][0]
+            self.assertEqual(answer["graph_bytes"], partition["bytes"])
+            self.assertEqual(answer["num_arrays"], len(answer["arrays"]))
+            arrays = {each["name"]: each for each in answer["arrays"]}
+            self.assertEqual(arrays["indptr"]["dtype"], "uint64")
+            self.assertEqual(arrays["indptr"]["shape"], [partition["nodes"] + 1])
+            self.assertEqual(arrays["indptr"]["bytes"], 8 * (partition["nodes"] + 1))
+            self.assertEqual(answer["tensors"], [])
+        shown = self.graphctl("debug", "memory", *HERE, "--limit", "1")
+        self.assertEqual(shown.stdout.count("(the largest 1 of "), 2, shown.stdout)
+        self.stop_server()
+
     def test_without_ip_config_all_daemons_of_this_machine_are_asked(self):
         self.start_server()
         answers = self.json_of("server", "drain", "--server_name", "ring")
