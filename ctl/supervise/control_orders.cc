@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/strings.h"
+#include "ctl/supervise/switch_order.h"
 #include "graph/id_json.h"
 
 namespace graphd::ctl {
@@ -93,7 +94,8 @@ json Memory(const ControlOrder& order, ControlClient& client) {
                       {"dtype", array.dtype},
                       {"shape", array.shape},
                       {"bytes", array.bytes},
-                      {"pages", array.pages}});
+                      {"pages", array.pages},
+                      {"fingerprint", array.fingerprint}});
   }
   for (const TensorMemory& tensor : use.tensors) {
     tensors.push_back({{"part", tensor.part},
@@ -118,7 +120,8 @@ json Memory(const ControlOrder& order, ControlClient& client) {
           {"rss_bytes", use.rss_bytes}};
 }
 
-json Answer(const ControlOrder& order, ControlClient& client) {
+json Answer(const ControlOrder& order, ControlClient& client,
+            const std::function<void(const json&)>& send) {
   switch (order.verb) {
     case ControlVerb::kDrain:
     case ControlVerb::kUndrain:
@@ -133,6 +136,8 @@ json Answer(const ControlOrder& order, ControlClient& client) {
       return Requests(order, client);
     case ControlVerb::kMemory:
       return Memory(order, client);
+    case ControlVerb::kSwitch:
+      return SwitchGraph(order, client, send);
     default:
       break;
   }
@@ -141,8 +146,9 @@ json Answer(const ControlOrder& order, ControlClient& client) {
 
 }  // namespace
 
-json CarryOutControl(const ControlOrder& order, ControlClient& client) {
-  return {{"t", "control"}, {"answer", Answer(order, client)}};
+json CarryOutControl(const ControlOrder& order, ControlClient& client,
+                     const std::function<void(const json&)>& send) {
+  return {{"t", "control"}, {"answer", Answer(order, client, send)}};
 }
 
 }  // namespace graphd::ctl

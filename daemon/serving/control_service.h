@@ -22,6 +22,7 @@ class ControlService final : public wire::Control::Server {
   kj::Promise<void> reload(ReloadContext context) override;
   kj::Promise<void> requests(RequestsContext context) override;
   kj::Promise<void> memory(MemoryContext context) override;
+  kj::Promise<void> prepareSwitch(PrepareSwitchContext context) override;
 
  private:
   // Returns what `call` returns, or the Error that it throws, if the peer is an operator.

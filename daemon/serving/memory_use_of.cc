@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -75,6 +76,17 @@ void AddShare(const ShareMemory& memory, MemoryUse& use) {
   use.stored_bytes += memory.stored_bytes;
 }
 
+void AddGraph(const ServedGraph& graph, MemoryUse& use) {
+  for (const auto& partition : graph.partitions()) {
+    use.graph_bytes += partition->bytes();
+    for (const auto& segment : partition->segments()) AddSegment(*partition, *segment, use);
+    for (const auto& [index, segment] : graph.indexes(partition->id())->All()) {
+      use.index_bytes += segment->size();
+      AddIndex(*partition, index, *segment, use);
+    }
+  }
+}
+
 // Leaves the `most` largest.
 template <class Uses>
 void KeepLargest(Uses& uses, size_t most) {
@@ -85,14 +97,16 @@ void KeepLargest(Uses& uses, size_t most) {
 
 }  // namespace
 
-MemoryUse MemoryUseOf(const ServedGraph& graph, const store::TensorHost& tensors, size_t most) {
+MemoryUse MemoryUseOf(const GraphVersions& graphs, const store::TensorHost& tensors, size_t most) {
   MemoryUse use;
-  for (const auto& partition : graph.partitions()) {
-    use.graph_bytes += partition->bytes();
-    for (const auto& segment : partition->segments()) AddSegment(*partition, *segment, use);
-    for (const auto& [index, segment] : graph.indexes(partition->id())->All()) {
-      use.index_bytes += segment->size();
-      AddIndex(*partition, index, *segment, use);
+  std::set<const ServedGraph*> seen;  // two versions may share one graph
+  for (const auto& each : graphs.All()) {
+    const ServedGraph& graph = *each.version->graph;
+    if (!seen.insert(&graph).second) continue;
+    const size_t first = use.arrays.size();
+    AddGraph(graph, use);
+    for (size_t i = first; i < use.arrays.size(); i++) {
+      use.arrays[i].fingerprint = each.version->fingerprint;
     }
   }
   for (const ShareMemory& memory : tensors.Memory()) AddShare(memory, use);

@@ -41,6 +41,7 @@ struct ArrayMemory {
   shape @5 :List(Int64);
   bytes @6 :UInt64;
   pages @7 :Text;          # the kind of pages that its segment is on; empty: not determined
+  fingerprint @8 :Text;    # the version of the graph that it belongs to
 }
 
 # One partition's share of a tensor or an embedding.
@@ -96,4 +97,18 @@ interface Control {
   # Returns what the daemon's memory holds: at most `most` arrays and as many shares of tensors, the
   # largest first.
   memory @5 (most :UInt32) -> (use :MemoryUse);
+
+  # Begins to load another version of the graph beside the current one, and returns at once. An empty
+  # `partConfig` is that of the configuration, which is read again. `id` is the version's at all
+  # daemons of the server. Dropping the answer's capability before `commit` gives the memory back.
+  prepareSwitch @6 (partConfig :Text, id :Text, by :Text) -> (switch :GraphSwitch);
+}
+
+# A version of the graph that a daemon loads in order to serve it.
+interface GraphSwitch {
+  # Returns how far it has come. Fails with the error that has ended it, which says why this graph
+  # can't be served.
+  progress @0 () -> (ready :Bool, done :UInt64, total :UInt64);
+  # Lets new jobs get this version. Jobs that are attached keep theirs.
+  commit @1 () -> (partConfig :Text, fingerprint :Text, jobs :UInt32);
 }

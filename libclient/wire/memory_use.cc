@@ -30,6 +30,7 @@ void WriteMemoryUse(const MemoryUse& use, wire::MemoryUse::Builder out) {
     WriteExtents(array.shape, arrays[i].initShape(static_cast<kj::uint>(array.shape.size())));
     arrays[i].setBytes(array.bytes);
     arrays[i].setPages(array.pages);
+    arrays[i].setFingerprint(array.fingerprint);
   }
   auto tensors = out.initTensors(static_cast<kj::uint>(use.tensors.size()));
   for (kj::uint i = 0; i < tensors.size(); i++) {
@@ -59,8 +60,8 @@ MemoryUse ReadMemoryUse(wire::MemoryUse::Reader in) {
   for (auto array : BoundedList(in.getArrays(), "arrays")) {
     use.arrays.push_back({array.getPart(), array.getSegment().cStr(), array.getType().cStr(),
                           array.getName().cStr(), array.getDtype().cStr(),
-                          ReadExtents(array.getShape()), array.getBytes(),
-                          array.getPages().cStr()});
+                          ReadExtents(array.getShape()), array.getBytes(), array.getPages().cStr(),
+                          array.getFingerprint().cStr()});
   }
   for (auto tensor : BoundedList(in.getTensors(), "tensors")) {
     use.tensors.push_back({tensor.getPart(), tensor.getName().cStr(), tensor.getJobId().cStr(),

@@ -21,7 +21,8 @@ struct ArrayMemory {
   std::string dtype;    // in which the elements are stored
   std::vector<int64_t> shape;
   uint64_t bytes = 0;
-  std::string pages;  // such as "4 KiB"; empty: not determined
+  std::string pages;             // such as "4 KiB"; empty: not determined
+  std::string fingerprint = {};  // the version of the graph that it belongs to
 };
 
 // One partition's share of a tensor or an embedding.

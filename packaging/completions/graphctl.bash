@@ -59,6 +59,7 @@ _graphctl() {
       'server'::end_job) verb='server end_job' ;;
       'server'::log_level) verb='server log_level' ;;
       'server'::reload) verb='server reload' ;;
+      'server'::switch) verb='server switch' ;;
       'tensors'::list) verb='tensors list' ;;
       'tensors'::export) verb='tensors export' ;;
       'tensors'::drop) verb='tensors drop' ;;
@@ -319,7 +320,7 @@ _graphctl() {
         --ssh-accept-new --connect-timeout --host-timeout'
       ;;
     'server')
-      verbs='start stop status drain undrain end_job log_level reload'
+      verbs='start stop status drain undrain end_job log_level reload switch'
       options='-h --help'
       ;;
     'server start')
@@ -376,6 +377,12 @@ _graphctl() {
         --ssh-accept-new --connect-timeout --host-timeout'
       ;;
     'server reload')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
+      ;;
+    'server switch')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config

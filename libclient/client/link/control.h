@@ -72,6 +72,13 @@ class ControlClient {
   // `most` of each, and sums over all.
   MemoryUse Memory(uint32_t most);
 
+  // Lets the daemon load another version of the graph (wire/control.capnp); Progress then fails
+  // with the Error that this causes. Until Commit, the end of this object gives the memory back.
+  // `id` has at most 64 bytes. Throws Error(kExists) while another switch is prepared.
+  void PrepareSwitch(const std::string& part_config, const std::string& id, const std::string& by);
+  SwitchProgress ProgressOfSwitch();
+  Switched CommitSwitch();
+
  private:
   struct Impl;
   explicit ControlClient(std::unique_ptr<Impl> impl);
