@@ -5,8 +5,13 @@
 #include <sys/statfs.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
+#include <xxhash.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/failure.h"
@@ -14,6 +19,7 @@
 #include "base/memory_limit.h"
 #include "base/strings.h"
 #include "daemon/restart/kept_graph.h"
+#include "daemon/switch_record.h"
 #include "format/load.h"
 #include "format/load_part_config.h"
 #include "store/rows/memory_dir.h"
@@ -21,44 +27,93 @@
 namespace graphd {
 namespace {
 
-// Loads the partitions from their files.
-KeptGraph LoadPartitions(const DaemonOptions& options) {
-  const PartConfig config = LoadPartConfig(options.part_config);
-  KeptGraph graph;
-  graph.part_config = options.part_config;
+using Progress = std::function<void(uint64_t done, uint64_t total)>;
+
+// Returns a text that tells versions of a graph apart on one machine: of the contents of JSON
+// files, which in the native format have a checksum of each array, and of the sizes and times of
+// others.
+std::string FingerprintOf(const std::vector<FileStamp>& files) {
+  std::string text;
+  for (const FileStamp& file : files) {
+    text += StrCat(file.bytes, " ", file.modified, "\n");
+    if (file.path.ends_with(".json")) text += ReadTextFile(file.path);
+  }
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx",
+                static_cast<unsigned long long>(XXH3_64bits(text.data(), text.size())));
+  return digits;
+}
+
+void CheckParts(const DaemonOptions& options, const PartConfig& config) {
   const int32_t num_parts = config.meta->book.num_partitions();
-  uint64_t needed = 0;
   for (PartId part : options.parts) {
-    if (part < 0 || part >= num_parts) {
-      Throw(ErrorCode::kNotFound, "--part_id ", part, ": ", options.part_config,
-            " has partitions 0..", num_parts - 1);
-    }
-    needed += EstimatePartitionBytes(config, part);
-    // A file that changes while it is read differs from its stamp at the next start.
+    if (part >= 0 && part < num_parts) continue;
+    Throw(ErrorCode::kNotFound, "--part_id ", part, ": ", config.path, " has partitions 0..",
+          num_parts - 1);
+  }
+}
+
+// Returns the stamps of the files that the partitions are loaded from.
+std::vector<FileStamp> StampsOf(const DaemonOptions& options, const PartConfig& config) {
+  std::vector<FileStamp> files;
+  for (PartId part : options.parts) {
     for (const std::string& path : PartitionFiles(config, part)) {
-      graph.files.push_back(FileStamp::Of(path));
+      files.push_back(FileStamp::Of(path));
     }
   }
-  CheckMemory(needed, AvailableMemory(), "graph '" + config.meta->graph_name + "'");
+  return files;
+}
+
+// Loads the partitions from their files. `what` names the graph in an error about memory.
+KeptGraph LoadPartitions(const DaemonOptions& options, const PartConfig& config,
+                         const std::string& what, const Progress& progress) {
+  CheckParts(options, config);
+  KeptGraph graph;
+  graph.part_config = config.path;
+  // A file that changes while it is read differs from its stamp at the next start.
+  graph.files = StampsOf(options, config);
+  uint64_t needed = 0, done = 0;
+  for (PartId part : options.parts) needed += EstimatePartitionBytes(config, part);
+  CheckMemory(needed, AvailableMemory(), what);
   for (PartId part : options.parts) {
     const auto start = Clock::now();
-    graph.partitions.push_back(LoadPartition(config, part));
+    LoadOptions loading;
+    loading.progress = [&](uint64_t of_part, uint64_t) {
+      if (progress) progress(std::min(done + of_part, needed), needed);
+    };
+    graph.partitions.push_back(LoadPartition(config, part, loading));
+    done += graph.partitions.back()->bytes();
     LogInfo("partition ", part, " of '", config.meta->graph_name,
             "': ", HumanBytes(graph.partitions.back()->bytes()), " in ", SecondsSince(start), " s");
     // A large graph takes longer to load than systemd waits by default.
-    sd_notify(0, "EXTEND_TIMEOUT_USEC=60000000");
+    if (!progress) sd_notify(0, "EXTEND_TIMEOUT_USEC=60000000");
   }
   return graph;
 }
 
-// Lets the service manager keep the graph for the next process. A failure costs no more than a
-// longer start.
-void KeepGraph(const KeptGraph& graph, DescriptorStore& store) {
-  if (!DescriptorStore::available()) return;
-  LogFailure("giving the graph to the service manager", [&] {
-    graph.Keep(store);
-    if (!store.Flush()) LogWarning("the service manager does not answer within 5 s");
-  });
+// Makes what the daemon serves of the partitions, with the arrays that --index names, which are
+// added to `loaded`. `each` is called after each array.
+std::shared_ptr<ServedGraph> Serve(const DaemonOptions& options, KeptGraph& loaded,
+                                   const std::function<void()>& each) {
+  auto graph = std::make_shared<ServedGraph>(loaded.partitions, std::exchange(loaded.indexes, {}));
+  for (const std::string& text : options.indexes) {
+    const EdgeIndexSpec spec = ParseIndex(graph->meta().schema, text);
+    for (PartId part : options.parts) {
+      loaded.indexes[{part, spec}] = graph->indexes(part)->Get(spec);
+      each();
+    }
+  }
+  return graph;
+}
+
+// Returns the note about the last switch if it decides what is served.
+std::optional<SwitchRecord> LastSwitch(const DaemonOptions& options) {
+  const std::optional<SwitchRecord> last = SwitchRecord::Read(SwitchPath(options));
+  if (!last) return std::nullopt;
+  if (last->Holds(options.part_config)) return last;
+  LogInfo("the configuration names ", options.part_config, " now, so the switch to ",
+          last->part_config, " no longer counts");
+  return std::nullopt;
 }
 
 bool IsWritableTmpfs(const std::string& directory) {
@@ -85,24 +140,84 @@ std::string MemoryDirectory(const DaemonOptions& options) {
 
 }  // namespace
 
-std::unique_ptr<ServedGraph> LoadGraph(const DaemonOptions& options, DescriptorStore& store) {
+void KeepGraph(const KeptGraph& graph, DescriptorStore& store) {
+  if (!DescriptorStore::available()) return;
+  LogFailure("giving the graph to the service manager", [&] { graph.Keep(store); });
+}
+
+VersionPtr LoadGraph(const DaemonOptions& options, DescriptorStore& store) {
   const auto start = Clock::now();
-  std::optional<KeptGraph> kept = KeptGraph::Take(store, options.part_config, options.parts);
-  const bool was_kept = kept.has_value();
-  KeptGraph loaded = was_kept ? *std::move(kept) : LoadPartitions(options);
-  auto graph = std::make_unique<ServedGraph>(loaded.partitions, std::exchange(loaded.indexes, {}));
-  if (was_kept) {
+  const std::optional<SwitchRecord> last = LastSwitch(options);
+  const std::string part_config = last ? last->part_config : options.part_config;
+  if (last) {
+    LogInfo("serving ", part_config, ", to which this server was switched (", SwitchPath(options),
+            ")");
+  }
+  std::optional<KeptGraph> kept = KeptGraph::Take(store, part_config, options.parts);
+  KeptGraph loaded;
+  if (kept) {
+    loaded = *std::move(kept);
+  } else {
+    try {
+      const PartConfig config = LoadPartConfig(part_config);
+      loaded = LoadPartitions(options, config, "graph '" + config.meta->graph_name + "'", nullptr);
+      // The path as it was given, for the comparison with the manifest of the next process.
+      loaded.part_config = part_config;
+    } catch (const Error& error) {
+      if (!last || IsSamePartConfig(part_config, options.part_config)) throw;
+      Throw(error.code(), error.what(), " (graphctl server switch has chosen this part config; ",
+            "to serve ", options.part_config, " again, remove ", SwitchPath(options), ")");
+    }
+  }
+  if (kept) {
     LogInfo("took over the graph of an earlier process within ", SecondsSince(start), " s");
   }
-  for (const std::string& text : options.indexes) {
-    const EdgeIndexSpec spec = ParseIndex(graph->meta().schema, text);
-    for (PartId part : options.parts) {
-      loaded.indexes[{part, spec}] = graph->indexes(part)->Get(spec);
-    }
-    sd_notify(0, "EXTEND_TIMEOUT_USEC=60000000");
-  }
+  auto version = std::make_shared<GraphVersion>();
+  version->id = last ? last->id : "";
+  version->part_config = part_config;
+  version->fingerprint = FingerprintOf(loaded.files);
+  version->graph = Serve(options, loaded, [] { sd_notify(0, "EXTEND_TIMEOUT_USEC=60000000"); });
   KeepGraph(loaded, store);
-  return graph;
+  if (DescriptorStore::available() && !store.Flush()) {
+    LogWarning("the service manager does not answer within 5 s");
+  }
+  // The note is of no use any more if the configuration names something else, which was loaded.
+  if (!last) ::unlink(SwitchPath(options).c_str());
+  return version;
+}
+
+LoadedVersion LoadAnother(const DaemonOptions& options, const std::string& part_config,
+                          const std::string& id, const GraphVersion& current,
+                          const Progress& progress) {
+  const PartConfig config = LoadPartConfig(part_config);
+  const GraphMeta& served = current.graph->meta();
+  if (config.meta->graph_name != served.graph_name) {
+    Throw(ErrorCode::kInvalid, part_config, " has graph '", config.meta->graph_name,
+          "', and this server serves versions of '", served.graph_name,
+          "'; start another server for another graph");
+  }
+  if (config.meta->book.num_partitions() != served.book.num_partitions()) {
+    Throw(ErrorCode::kInvalid, part_config, " has ", config.meta->book.num_partitions(),
+          " partitions, and the graph that is served ", served.book.num_partitions(),
+          "; partition it into as many, or stop the server and start it with the other graph");
+  }
+  CheckParts(options, config);
+  auto version = std::make_shared<GraphVersion>();
+  version->id = id;
+  version->part_config = part_config;
+  version->fingerprint = FingerprintOf(StampsOf(options, config));
+  if (IsSamePartConfig(part_config, current.part_config) &&
+      version->fingerprint == current.fingerprint) {
+    version->graph = current.graph;
+    return {std::move(version), nullptr};
+  }
+  auto loaded = std::make_shared<KeptGraph>(LoadPartitions(
+      options, config,
+      StrCat("graph '", config.meta->graph_name, "' beside the version that is served"), progress));
+  loaded->part_config = part_config;
+  version->fingerprint = FingerprintOf(loaded->files);
+  version->graph = Serve(options, *loaded, [&] { progress(1, 1); });
+  return {std::move(version), std::move(loaded)};
 }
 
 std::unique_ptr<store::TensorHost> LoadTensors(const DaemonOptions& options,

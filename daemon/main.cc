@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <filesystem>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -23,6 +24,7 @@
 #include "base/strings.h"
 #include "daemon/access/user_directory.h"
 #include "daemon/check_config.h"
+#include "daemon/graph_switcher.h"
 #include "daemon/load.h"
 #include "daemon/metrics/metrics_endpoint.h"
 #include "daemon/options.h"
@@ -35,6 +37,7 @@
 #include "daemon/serving/listeners.h"
 #include "daemon/serving/loop_watch.h"
 #include "daemon/serving/uv_bridge.h"
+#include "daemon/switch_record.h"
 #include "tls/certificate.h"
 #include "wire/ip_config.h"
 
@@ -49,14 +52,15 @@ constexpr uint64_t kReservedDescriptors = 1024;
 
 // The data that the daemon serves.
 struct Loaded {
-  std::unique_ptr<ServedGraph> graph;
+  VersionPtr version;
   std::unique_ptr<store::TensorHost> tensors;
 };
 
 // The observer that reports to tensors and steps which jobs attach and leave; used by any thread.
 class JobWatch final : public JobRegistry::Observer {
  public:
-  JobWatch(store::TensorHost& tensors, StepGate& steps) : tensors_(tensors), steps_(steps) {}
+  JobWatch(GraphVersions& graphs, store::TensorHost& tensors, StepGate& steps)
+      : graphs_(graphs), tensors_(tensors), steps_(steps) {}
   void OnJobJoined(const std::string& job_id) override {
     tensors_.OnJobJoined(job_id);
     steps_.OnJobJoined(job_id);
@@ -65,6 +69,7 @@ class JobWatch final : public JobRegistry::Observer {
   void OnJobLeft(const std::string& job_id) override {
     LogFailure("the end of a job", [&] { tensors_.OnJobLeft(job_id); });
     LogFailure("the end of a job", [&] { steps_.OnJobLeft(job_id); });
+    LogFailure("the end of a job", [&] { graphs_.OnJobLeft(job_id); });
   }
   void OnJobEnded(const std::string& job_id) override {
     LogFailure("the end of a job", [&] { tensors_.OnJobEnded(job_id); });
@@ -74,6 +79,7 @@ class JobWatch final : public JobRegistry::Observer {
   }
 
  private:
+  GraphVersions& graphs_;
   store::TensorHost& tensors_;
   StepGate& steps_;
 };
@@ -123,11 +129,15 @@ class Graphd {
       static_cast<Graphd*>(handle->data)->stop_.fulfiller->fulfill();
     });
     stop_async_.data = this;
+    uv_async_init(&loop_, &keep_async_,
+                  [](uv_async_t* handle) { static_cast<Graphd*>(handle->data)->KeepNewGraph(); });
+    keep_async_.data = this;
   }
 
   ~Graphd() {
     for (auto* handle :
-         {reinterpret_cast<uv_handle_t*>(&stop_async_), reinterpret_cast<uv_handle_t*>(&watchdog_),
+         {reinterpret_cast<uv_handle_t*>(&stop_async_),
+          reinterpret_cast<uv_handle_t*>(&keep_async_), reinterpret_cast<uv_handle_t*>(&watchdog_),
           reinterpret_cast<uv_handle_t*>(&first_job_), reinterpret_cast<uv_handle_t*>(&check_keys_),
           reinterpret_cast<uv_handle_t*>(&signals_[0]),
           reinterpret_cast<uv_handle_t*>(&signals_[1]), reinterpret_cast<uv_handle_t*>(&hangup_)}) {
@@ -161,13 +171,14 @@ class Graphd {
       LogInfo("metrics are at http://", metrics->text(), "/metrics");
     }
     WatchSignals();
-    const Loaded loaded = Load();
-    ServedGraph& graph = *loaded.graph;
+    Loaded loaded = Load();
+    const std::string graph_name = loaded.version->graph->meta().graph_name;
+    AdviseOnPages(*loaded.version->graph);
+    GraphVersions graphs(std::exchange(loaded.version, nullptr));
     store::TensorHost& tensors = *loaded.tensors;
 
     DaemonInfo info;
     info.server_name = options_.server_name;
-    info.part_config = options_.part_config;
     if (tcp) info.listening.push_back(tcp->text());
     info.listening.push_back(local.text());
     info.insecure = insecure;
@@ -180,10 +191,13 @@ class Graphd {
     };
     info.write_timeout = std::chrono::seconds(options_.write_timeout);
     info.set_log_level = [this](LogLevel level) { return reloader_->SetLogLevel(level); };
+    info.prepare_switch = [this](const SwitchRequest& request) {
+      return switcher_->Prepare(request);
+    };
     info.reload = [this](const std::string& by) { return reloader_->Request(by); };
     const auto pushes = std::make_shared<FairPushes>();
     StepGate steps(tensors, pushes);
-    JobWatch watch(tensors, steps);
+    JobWatch watch(graphs, tensors, steps);
     JobRegistry jobs(
         options_.end_with_jobs, [this] { uv_async_send(&stop_async_); }, &watch);
     JobFile job_file(JobsPath(options_));
@@ -200,17 +214,20 @@ class Graphd {
                                                          : "",
                                                " and ", local.text())
                                       : StrCat(local.text(), ", and not over TCP (--listen)");
-    const std::string serving = StrCat("serving '", graph.meta().graph_name, "' at ", endpoints);
+    const std::string serving = StrCat("serving '", graph_name, "' at ", endpoints);
     reloader_.emplace(
-        options_, reread_,
+        options_, [this, &graphs] { return ReadAsRunning(graphs); },
         [&, socket = local.text()](const DaemonOptions& read) {
           Apply(read, access, info, memory, socket);
         },
         serving);
     // A reload that runs ends before what it changes.
     const auto end_of_reloads = kj::defer([this] { reloader_.reset(); });
+    switcher_.emplace(graphs, SwitcherHooks(graphs), options_.part_config, SwitchPath(options_));
+    // The threads that use it have ended by then.
+    const auto end_of_switches = kj::defer([this] { switcher_.reset(); });
     ServiceContext context{access,
-                           graph,
+                           graphs,
                            tensors,
                            checkpoints,
                            steps,
@@ -242,7 +259,6 @@ class Graphd {
     }
     const auto watching = WatchLoops().eagerlyEvaluate(nullptr);
 
-    AdviseOnPages(graph);
     StartTimers(jobs);
     if (hangup_while_loading_) reloader_->RequestQuietly("SIGHUP");
     UserDirectory users;
@@ -306,6 +322,45 @@ class Graphd {
  private:
   static uint64_t PeerMemoryLimit(const DaemonOptions& options) {
     return options.peer_memory != 0 ? options.peer_memory : PeerMemory::DefaultLimit(TotalMemory());
+  }
+
+  // Returns the configuration as it is now. A part config that the server was switched to is no
+  // difference from what runs.
+  DaemonOptions ReadAsRunning(const GraphVersions& graphs) const {
+    DaemonOptions read = reread_();
+    if (IsSamePartConfig(read.part_config, graphs.current()->part_config)) {
+      read.part_config = options_.part_config;
+    }
+    return read;
+  }
+
+  GraphSwitcher::Hooks SwitcherHooks(const GraphVersions& graphs) {
+    GraphSwitcher::Hooks hooks;
+    hooks.configured = [this] { return AbsolutePath(reread_().part_config); };
+    hooks.load = [this, &graphs](const std::string& part_config, const std::string& id,
+                                 const std::function<void(uint64_t, uint64_t)>& progress) {
+      return LoadAnother(options_, part_config, id, *graphs.current(), progress);
+    };
+    hooks.keep = [this](std::shared_ptr<const KeptGraph> graph) {
+      const MutexLock lock(new_graph_mutex_);
+      new_graph_ = std::move(graph);
+      uv_async_send(&keep_async_);
+    };
+    return hooks;
+  }
+
+  // Gives the graph of a switch to the service manager, on the thread that uses the store.
+  void KeepNewGraph() {
+    std::shared_ptr<const KeptGraph> graph;
+    {
+      const MutexLock lock(new_graph_mutex_);
+      graph = std::exchange(new_graph_, nullptr);
+    }
+    if (graph) KeepGraph(*graph, store_);
+  }
+
+  static std::string AbsolutePath(const std::string& path) {
+    return std::filesystem::absolute(path).lexically_normal().string();
   }
 
   // Applies the options that can change while the daemon serves; all of them or, if this throws,
@@ -390,8 +445,8 @@ class Graphd {
     Loaded loaded_parts;
     std::thread loader([this, fulfiller, &loaded_parts] {
       try {
-        loaded_parts.graph = LoadGraph(options_, store_);
-        loaded_parts.tensors = LoadTensors(options_, *loaded_parts.graph);
+        loaded_parts.version = LoadGraph(options_, store_);
+        loaded_parts.tensors = LoadTensors(options_, *loaded_parts.version->graph);
         (*fulfiller)->fulfill();
       } catch (...) {
         (*fulfiller)->reject(ToKj(CurrentError()));
@@ -496,8 +551,9 @@ class Graphd {
   const DaemonOptions& options_;
   const Reloader::Read reread_;
   bool hangup_while_loading_ = false;
-  bool was_terminated_ = false;       // by SIGTERM
-  std::optional<Reloader> reloader_;  // exists while the daemon serves
+  bool was_terminated_ = false;            // by SIGTERM
+  std::optional<Reloader> reloader_;       // exists while the daemon serves
+  std::optional<GraphSwitcher> switcher_;  // likewise
   std::atomic<uint64_t> max_connections_{options_.max_connections};
   DescriptorStore store_;  // the loading thread's while it loads
   std::optional<Listeners> listeners_;
@@ -508,7 +564,9 @@ class Graphd {
   kj::ForkedPromise<void> stopping_;
   LogErrors task_errors_;
   uv_loop_t loop_{};
-  uv_async_t stop_async_{};
+  uv_async_t stop_async_{}, keep_async_{};
+  Mutex new_graph_mutex_;
+  std::shared_ptr<const KeptGraph> new_graph_ GRAPHD_GUARDED_BY(new_graph_mutex_);
   uv_timer_t watchdog_{}, first_job_{}, check_keys_{};
   uv_signal_t signals_[2]{}, hangup_{};
   const uint64_t descriptors_ = RaiseDescriptorLimit();

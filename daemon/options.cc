@@ -63,6 +63,10 @@ std::string StoreDirectory(const DaemonOptions& options) {
 
 std::string JobsPath(const DaemonOptions& options) { return StoreDirectory(options) + ".jobs"; }
 
+std::string SwitchPath(const DaemonOptions& options) {
+  return StoreDirectory(options) + ".switched";
+}
+
 std::string CheckpointsDirectory(const DaemonOptions& options) {
   return StrCat(options.state_dir, "/", options.server_name, "/checkpoints");
 }

@@ -47,6 +47,8 @@ struct DaemonOptions {
 std::string StoreDirectory(const DaemonOptions& options);
 // Returns the file with the credentials of this server's jobs.
 std::string JobsPath(const DaemonOptions& options);
+// Returns the file with the note about the last switch of the graph (SwitchRecord).
+std::string SwitchPath(const DaemonOptions& options);
 // Returns the directory of the checkpoints of all servers of this name.
 std::string CheckpointsDirectory(const DaemonOptions& options);
 // Returns the name of this server's own directory there, after its partitions.

@@ -24,11 +24,9 @@ json JobToJson(const JobStatus& job) {
                        {"pid", member.pid},
                        {"peer", member.peer}});
   }
-  return {{"job", job.job_id},
-          {"command", job.command},
-          {"world_size", job.world_size},
-          {"seconds", job.seconds},
-          {"members", members}};
+  return {
+      {"job", job.job_id},      {"command", job.command},         {"world_size", job.world_size},
+      {"seconds", job.seconds}, {"fingerprint", job.fingerprint}, {"members", members}};
 }
 
 // The bytes of job records in a status: it is one line that has room in a frame (FrameReader).
@@ -162,7 +160,7 @@ std::string DrainToText(const json& drained) {
                 ": takes no new jobs until `graphctl server undrain`\n");
 }
 
-std::string JobToText(const json& job) {
+std::string JobToText(const json& job, bool tells_version) {
   int trainers = 0;
   for (const json& member : ValueOr(job, "members", json::array())) {
     trainers += ValueOr(member, "role", "") == "trainer" ? 1 : 0;
@@ -171,7 +169,22 @@ std::string JobToText(const json& job) {
   const std::string command = ValueOr(job, "command", std::string());
   return StrCat("  job ", ValueOr(job, "job", "?"), ", ", Duration(ValueOr(job, "seconds", 0.0)),
                 ", ", trainers, " of ", ValueOr(job, "world_size", 0), " trainers attached here",
+                tells_version ? StrCat(", graph ", ValueOr(job, "fingerprint", "?")) : "",
                 command.empty() ? "" : ": ", command, "\n");
+}
+
+// Returns a line for each version of the graph, the current one first.
+std::string GraphsToText(const json& graphs) {
+  std::string text;
+  for (const json& graph : graphs) {
+    const auto jobs = ValueOr(graph, "jobs", uint64_t{0});
+    text += StrCat("  graph ", ValueOr(graph, "fingerprint", "?"), " of ",
+                   ValueOr(graph, "part_config", "?"), ": ",
+                   HumanBytes(ValueOr(graph, "bytes", uint64_t{0})), ", ",
+                   text.empty() ? "for new jobs" : "an earlier version", ", used by ", jobs,
+                   jobs == 1 ? " job\n" : " jobs\n");
+  }
+  return text;
 }
 
 // Returns one line about a job whose hosts decide together: what it does, or how it has ended.
@@ -225,6 +238,14 @@ json StatusToJson(const ServerStatus& status) {
                           {"index_bytes", part.index_bytes}});
   }
   for (const JobStatus& job : status.jobs) jobs.push_back(JobToJson(job));
+  json graphs = json::array();
+  for (const GraphVersionStatus& graph : status.graphs) {
+    graphs.push_back({{"id", graph.id},
+                      {"part_config", graph.part_config},
+                      {"fingerprint", graph.fingerprint},
+                      {"bytes", graph.bytes},
+                      {"jobs", graph.jobs}});
+  }
   json records = json::array();
   size_t room = kRecordsRoom;
   for (const JobRecord& record : status.records) {
@@ -244,6 +265,7 @@ json StatusToJson(const ServerStatus& status) {
           {"ends_with_jobs", status.ends_with_jobs},
           {"num_parts", status.num_parts},
           {"partitions", partitions},
+          {"graphs", graphs},
           {"jobs", jobs},
           {"job_records", records},
           {"tensors", tensors},
@@ -279,6 +301,8 @@ std::string StatusToText(const std::string& host, const json& status) {
     const auto indexes = ValueOr(part, "index_bytes", uint64_t{0});
     text += indexes ? StrCat(", indexes ", HumanBytes(indexes), "\n") : "\n";
   }
+  const json graphs = ValueOr(status, "graphs", json::array());
+  if (graphs.size() > 1) text += GraphsToText(graphs);
   for (const json& tensor : ValueOr(status, "tensors", json::array())) text += TensorToText(tensor);
   if (const json store = ValueOr(status, "store", json()); store.is_object()) {
     text += StoreToText(store);
@@ -287,7 +311,7 @@ std::string StatusToText(const std::string& host, const json& status) {
     text += DrainToText(drained);
   }
   const json jobs = ValueOr(status, "jobs", json::array());
-  for (const json& job : jobs) text += JobToText(job);
+  for (const json& job : jobs) text += JobToText(job, graphs.size() > 1);
   if (jobs.empty()) text += "  no job\n";
   for (const json& record : ValueOr(status, "job_records", json::array())) {
     text += RecordToText(record);

@@ -7,15 +7,31 @@
 
 namespace graphd::ctl {
 
-enum class ControlVerb { kDrain, kUndrain, kEndJob, kLogLevel, kReload, kRequests };
+enum class ControlVerb {
+  kDrain,
+  kUndrain,
+  kEndJob,
+  kLogLevel,
+  kReload,
+  kRequests,
+  kMemory,
+  kSwitch
+};
 
 struct ControlOrder {
   ControlVerb verb = ControlVerb::kReload;
-  std::string by;       // the operator, as alice@host-1
-  std::string reason;   // for kDrain and kEndJob; may be empty
-  std::string job;      // for kEndJob
-  std::string level;    // for kLogLevel
-  uint32_t most = 100;  // for kRequests: how many to return
+  std::string by;                // the operator, as alice@host-1
+  std::string reason;            // for kDrain and kEndJob; may be empty
+  std::string job;               // for kEndJob
+  std::string level;             // for kLogLevel
+  uint32_t most = 100;           // for kRequests and kMemory: how many to return
+  std::string part_config = {};  // for kSwitch; empty: that of the configuration
+  std::string version = {};      // for kSwitch: the id of the version
 };
+
+// The lines by which graphctl ends a switch (kSwitch): all daemons have prepared it, or not all
+// could.
+inline constexpr const char* kCommitLine = "commit";
+inline constexpr const char* kAbortLine = "abort";
 
 }  // namespace graphd::ctl

@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 #include "base/strings.h"
+#include "ctl/supervise/switch_order.h"
+#include "graph/id_json.h"
 
 namespace graphd::ctl {
 namespace {
@@ -81,7 +83,45 @@ json Requests(const ControlOrder& order, ControlClient& client) {
   return {{"total", found.total}, {"requests", requests}};
 }
 
-json Answer(const ControlOrder& order, ControlClient& client) {
+json Memory(const ControlOrder& order, ControlClient& client) {
+  const MemoryUse use = client.Memory(order.most);
+  json arrays = json::array(), tensors = json::array();
+  for (const ArrayMemory& array : use.arrays) {
+    arrays.push_back({{"part", array.part},
+                      {"segment", array.segment},
+                      {"type", array.type},
+                      {"name", array.name},
+                      {"dtype", array.dtype},
+                      {"shape", array.shape},
+                      {"bytes", array.bytes},
+                      {"pages", array.pages},
+                      {"fingerprint", array.fingerprint}});
+  }
+  for (const TensorMemory& tensor : use.tensors) {
+    tensors.push_back({{"part", tensor.part},
+                       {"name", tensor.name},
+                       {"job", tensor.job_id},
+                       {"dtype", tensor.dtype},
+                       {"shape", tensor.shape},
+                       {"bytes", tensor.bytes},
+                       {"changed_bytes", tensor.changed_bytes},
+                       {"stored_bytes", tensor.stored_bytes}});
+  }
+  return {{"arrays", arrays},
+          {"tensors", tensors},
+          {"num_arrays", use.num_arrays},
+          {"num_tensors", use.num_tensors},
+          {"graph_bytes", use.graph_bytes},
+          {"index_bytes", use.index_bytes},
+          {"tensor_bytes", use.tensor_bytes},
+          {"buffer_bytes", use.buffer_bytes},
+          {"changed_bytes", use.changed_bytes},
+          {"stored_bytes", use.stored_bytes},
+          {"rss_bytes", use.rss_bytes}};
+}
+
+json Answer(const ControlOrder& order, ControlClient& client,
+            const std::function<void(const json&)>& send) {
   switch (order.verb) {
     case ControlVerb::kDrain:
     case ControlVerb::kUndrain:
@@ -94,6 +134,10 @@ json Answer(const ControlOrder& order, ControlClient& client) {
       return Reload(order, client);
     case ControlVerb::kRequests:
       return Requests(order, client);
+    case ControlVerb::kMemory:
+      return Memory(order, client);
+    case ControlVerb::kSwitch:
+      return SwitchGraph(order, client, send);
     default:
       break;
   }
@@ -102,8 +146,9 @@ json Answer(const ControlOrder& order, ControlClient& client) {
 
 }  // namespace
 
-json CarryOutControl(const ControlOrder& order, ControlClient& client) {
-  return {{"t", "control"}, {"answer", Answer(order, client)}};
+json CarryOutControl(const ControlOrder& order, ControlClient& client,
+                     const std::function<void(const json&)>& send) {
+  return {{"t", "control"}, {"answer", Answer(order, client, send)}};
 }
 
 }  // namespace graphd::ctl

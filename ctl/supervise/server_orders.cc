@@ -272,7 +272,7 @@ int CarryOutServerOrder(const HostOrder& order, GuardState& guard) {
         Send({{"t", "status"}, {"status", StatusToJson(Connect(order.server)->Status())}});
         break;
       case HostAction::kControl:
-        Send(CarryOutControl(order.control, *Connect(order.server)));
+        Send(CarryOutControl(order.control, *Connect(order.server), Send));
         break;
       case HostAction::kInstallKeys:
         InstallKeys(KeyDirectory(order.server.keys, order.server.server_name), order.key_files);

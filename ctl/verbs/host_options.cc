@@ -224,7 +224,14 @@ std::vector<HostAnswer> AskHosts(
     links.back()->Send(EncodeOrder(order));
   }
   std::vector<HostAnswer> answers(hosts.size());
-  size_t open = hosts.size();
+  size_t open = hosts.size(), prepared = 0;
+  bool is_decided = false;
+  // Ends what all hosts have to do, or none (ControlVerb::kSwitch).
+  const auto decide = [&](const char* line) {
+    if (is_decided) return;
+    is_decided = true;
+    for (const auto& link : links) link->Send(line);
+  };
   while (open > 0) {
     pollfd ready{queue.fd(), POLLIN, 0};
     ::poll(&ready, 1, 1000);
@@ -234,9 +241,18 @@ std::vector<HostAnswer> AskHosts(
         if (on_progress) on_progress(event.host, event.header);
         continue;
       }
+      if (event.kind == HostEvent::Kind::kFrame &&
+          ValueOr(event.header, "t", std::string()) == "prepared") {
+        if (++prepared == hosts.size()) decide(kCommitLine);
+        continue;
+      }
       bool closed = false;
       OnEvent(event, hosts[event.host], answers[event.host], closed);
       open -= closed ? 1 : 0;
+      const bool failed = closed || !answers[event.host].error.empty();
+      if (failed && hosts[event.host].order.control.verb == ControlVerb::kSwitch) {
+        decide(kAbortLine);
+      }
     }
   }
   return answers;

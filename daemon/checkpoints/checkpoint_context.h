@@ -17,7 +17,8 @@ namespace graphd {
 // The stores that checkpoint calls work on, and the client whose calls they are. Copied by each
 // service of the client; used on the connection's data thread.
 struct CheckpointContext {
-  const ServedGraph& graph;  // the references outlive every connection
+  std::shared_ptr<const ServedGraph> graph;  // the client's version
+  // The references outlive every connection.
   store::TensorHost& tensors;
   store::CheckpointCatalog& catalog;
   std::shared_ptr<RequestContext> requests;

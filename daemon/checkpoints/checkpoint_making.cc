@@ -9,10 +9,11 @@
 namespace graphd {
 namespace {
 
-std::vector<TensorShare> ChooseShares(const store::TensorHost& host, std::set<std::string> names) {
+std::vector<TensorShare> ChooseShares(const store::TensorHost& host, const ServedGraph& graph,
+                                      std::set<std::string> names) {
   const bool all = names.empty();
   std::vector<TensorShare> chosen;
-  for (TensorShare& share : host.ListAll()) {
+  for (TensorShare& share : host.ListAll(graph.partitions()[0]->shared_meta())) {
     const TensorSpec& spec = share.info.spec;
     if (!spec.persistent || !(all || names.contains(spec.name))) continue;
     if (!share.trouble.empty()) {
@@ -32,7 +33,7 @@ std::vector<TensorShare> ChooseShares(const store::TensorHost& host, std::set<st
 void CheckpointMaking::Prepare(store::CheckpointCatalog& catalog, const std::string& name,
                                const std::string& id, std::set<std::string> names) {
   const MutexLock lock(mutex_);
-  shares_ = ChooseShares(tensors_, std::move(names));
+  shares_ = ChooseShares(tensors_, *graph_, std::move(names));
   making_ = catalog.own().Begin(name, id);
   tensors_.store().PrepareCheckpoint();
 }
@@ -54,7 +55,7 @@ uint64_t CheckpointMaking::Take() {
   const auto specs = tensors_.store().WriteCheckpoint(data, tables, *hold_);
   hold_.reset();
   for (size_t i = 0; i < specs.size(); i++) shares_[i].info.state = specs[i].state;
-  WriteOriginalIds(graph_, data, shares_);
+  WriteOriginalIds(*graph_, data, shares_);
   taken_ = true;
   return making_->Bytes();
 }

@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -20,9 +21,9 @@ namespace graphd {
 // the calls under way; thread-safe: one mutex, held for a whole step.
 class CheckpointMaking {
  public:
-  // Both outlive this.
-  CheckpointMaking(const ServedGraph& graph, store::TensorHost& tensors)
-      : graph_(graph), tensors_(tensors) {}
+  // `graph` is the version whose rows are saved; `tensors` outlives this.
+  CheckpointMaking(std::shared_ptr<const ServedGraph> graph, store::TensorHost& tensors)
+      : graph_(std::move(graph)), tensors_(tensors) {}
   CheckpointMaking(const CheckpointMaking&) = delete;
   CheckpointMaking& operator=(const CheckpointMaking&) = delete;
 
@@ -50,7 +51,7 @@ class CheckpointMaking {
   }
 
  private:
-  const ServedGraph& graph_;
+  const std::shared_ptr<const ServedGraph> graph_;
   store::TensorHost& tensors_;
   Mutex mutex_;
   std::unique_ptr<store::CheckpointSet::Making> making_ GRAPHD_GUARDED_BY(mutex_);

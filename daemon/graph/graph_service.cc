@@ -144,7 +144,9 @@ kj::Promise<void> GraphService::Owners(OwnersContext context, const RequestPtr& 
   const auto some = all.subspan(static_cast<size_t>(begin), static_cast<size_t>(count));
   return Answer(
       request, context, some.size_bytes(),
-      [some](std::byte* out) { std::memcpy(out, some.data(), some.size_bytes()); },
+      [some, meta = graph_.partitions()[0]->shared_meta()](std::byte* out) {
+        std::memcpy(out, some.data(), some.size_bytes());
+      },
       [](auto results, auto owners) { results.adoptOwners(kj::mv(owners)); });
 }
 

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "daemon/serving/log_level.h"
+#include "daemon/serving/memory_use_of.h"
 #include "wire/connection.h"
 
 namespace graphd {
@@ -18,6 +19,48 @@ namespace {
 constexpr size_t kMostText = 256;
 // The most requests in one answer, which graphctl passes on as one line of at most 2 MiB.
 constexpr size_t kMostRequests = 2000;
+// The same for arrays and for tensors.
+constexpr size_t kMostArrays = 2000;
+
+constexpr size_t kMostPath = 4096;
+
+// The interface of a switch that an operator prepares. Its end, or that of the connection, gives
+// the switch up unless it was committed.
+class GraphSwitchService final : public wire::GraphSwitch::Server {
+ public:
+  GraphSwitchService(WorkerPools& pools, std::shared_ptr<GraphSwitch> prepared)
+      : pools_(pools), prepared_(std::move(prepared)) {}
+
+ protected:
+  kj::Promise<void> progress(ProgressContext context) override {
+    return AsKj([&]() -> kj::Promise<void> {
+      const SwitchProgress progress = prepared_->Progress();
+      context.getResults().setReady(progress.ready);
+      context.getResults().setDone(progress.done);
+      context.getResults().setTotal(progress.total);
+      return kj::READY_NOW;
+    });
+  }
+  // On another thread, because it waits for the disk.
+  kj::Promise<void> commit(CommitContext context) override {
+    auto switched = std::make_shared<Switched>();
+    return pools_.saves
+        .Run(JobShare(), 1,
+             [switched, prepared = prepared_](size_t, WorkerScratch&) {
+               *switched = prepared->Commit();
+             })
+        .then([switched, context]() mutable {
+          auto results = context.getResults();
+          results.setPartConfig(switched->part_config);
+          results.setFingerprint(switched->fingerprint);
+          results.setJobs(switched->jobs);
+        });
+  }
+
+ private:
+  WorkerPools& pools_;
+  const std::shared_ptr<GraphSwitch> prepared_;
+};
 
 std::string CheckedText(const char* what, capnp::Text::Reader text) {
   std::string checked(text.begin(), text.size());
@@ -138,6 +181,41 @@ kj::Promise<void> ControlService::requests(RequestsContext context) {
     results.setTotal(found.total);
     WriteRequests(found.requests,
                   results.initRequests(static_cast<kj::uint>(found.requests.size())));
+    return kj::READY_NOW;
+  });
+}
+
+kj::Promise<void> ControlService::memory(MemoryContext context) {
+  return IfOperator("see what memory holds", [&]() -> kj::Promise<void> {
+    const size_t most = std::min<size_t>(context.getParams().getMost(), kMostArrays);
+    // Tables have a mark for each of their pages, and the kernel is asked about segments: that
+    // takes too long for a data thread.
+    auto use = std::make_shared<MemoryUse>();
+    return context_.pools.saves
+        .Run(JobShare(), 1,
+             [use, most, &context = context_](size_t, WorkerScratch&) {
+               *use = MemoryUseOf(context.graphs, context.tensors, most);
+             })
+        .then([use, context]() mutable { WriteMemoryUse(*use, context.getResults().initUse()); });
+  });
+}
+
+kj::Promise<void> ControlService::prepareSwitch(PrepareSwitchContext context) {
+  return IfOperator("switch the graph", [&]() -> kj::Promise<void> {
+    if (!info_.prepare_switch) {
+      Throw(ErrorCode::kUnavailable, "this graphd can't switch to another graph");
+    }
+    const auto params = context.getParams();
+    SwitchRequest request;
+    request.part_config.assign(params.getPartConfig().begin(), params.getPartConfig().size());
+    if (request.part_config.size() > kMostPath) {
+      Throw(ErrorCode::kInvalid, "the path of the part config has ", request.part_config.size(),
+            " bytes; at most ", kMostPath, " are allowed");
+    }
+    request.id = CheckedText("version's id", params.getId());
+    request.by = NameOf(params.getBy());
+    context.getResults().setSwitch(
+        kj::heap<GraphSwitchService>(context_.pools, info_.prepare_switch(request)));
     return kj::READY_NOW;
   });
 }

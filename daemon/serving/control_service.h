@@ -21,6 +21,8 @@ class ControlService final : public wire::Control::Server {
   kj::Promise<void> setLogLevel(SetLogLevelContext context) override;
   kj::Promise<void> reload(ReloadContext context) override;
   kj::Promise<void> requests(RequestsContext context) override;
+  kj::Promise<void> memory(MemoryContext context) override;
+  kj::Promise<void> prepareSwitch(PrepareSwitchContext context) override;
 
  private:
   // Returns what `call` returns, or the Error that it throws, if the peer is an operator.

@@ -49,20 +49,21 @@ DaemonService::DaemonService(ServiceContext& context, const DaemonInfo& info, Pe
     : context_(context), info_(info), peer_(std::move(peer)), scratch_(scratch), timer_(timer) {}
 
 // Describes the owners of large mapped books, which are not in the message.
-void DaemonService::WriteOwners(bool want_segments, wire::Graph::Builder graph) {
+void DaemonService::WriteOwners(const ServedGraph& graph, bool want_segments,
+                                wire::Graph::Builder out) {
   for (const bool is_edge : {false, true}) {
-    const ServedGraph::Owners& owners = context_.graph.owners(is_edge);
+    const ServedGraph::Owners& owners = graph.owners(is_edge);
     if (owners.segment == nullptr) continue;
-    auto map = is_edge ? graph.getEdges() : graph.getNodes();
+    auto map = is_edge ? out.getEdges() : out.getNodes();
     map.setChecksum(owners.checksum);
     if (!want_segments) continue;
     map.setHandle(kj::heap<SegmentHandleImpl>(owners.segment, owners.segment->fd()));
   }
 }
 
-void DaemonService::WritePartitions(bool want_segments,
+void DaemonService::WritePartitions(const ServedGraph& graph, bool want_segments,
                                     wire::Daemon::AttachResults::Builder results) {
-  const auto& partitions = context_.graph.partitions();
+  const auto& partitions = graph.partitions();
   auto out = results.initPartitions(static_cast<kj::uint>(partitions.size()));
   for (kj::uint p = 0; p < out.size(); p++) {
     out[p].setPart(partitions[p]->id());
@@ -77,13 +78,12 @@ void DaemonService::WritePartitions(bool want_segments,
   }
 }
 
-void DaemonService::CheckDescriptors() const {
+void DaemonService::CheckDescriptors(const ServedGraph& graph) {
   size_t segments = 0;
   for (const bool is_edge : {false, true}) {
-    if (context_.graph.owners(is_edge).segment != nullptr) segments++;
+    if (graph.owners(is_edge).segment != nullptr) segments++;
   }
-  for (const auto& partition : context_.graph.partitions())
-    segments += partition->segments().size();
+  for (const auto& partition : graph.partitions()) segments += partition->segments().size();
   if (segments > kMaxDescriptors) {
     Throw(ErrorCode::kOverloaded, "this graphd's partitions have ", segments, " segments, at most ",
           kMaxDescriptors, " can be shared with a trainer; serve fewer partitions by one daemon");
@@ -119,21 +119,26 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
       Throw(ErrorCode::kDenied, "memory is shared over the Unix socket only");
     }
     if (attached_) Throw(ErrorCode::kExists, "this connection is attached already; open another");
-    if (params.getWantSegments()) CheckDescriptors();
     auto membership = context_.jobs.Join(ReadMember(params.getMember()), peer_, ended_.fulfill);
+    std::optional<std::string> wanted;
+    if (params.hasWantVersion()) wanted = params.getWantVersion().cStr();
+    VersionPtr version = context_.graphs.Use(membership->job_id(), wanted);
+    const ServedGraph& served = *version->graph;
+    if (params.getWantSegments()) CheckDescriptors(served);
     auto results = context.getResults();
     WriteHello(results.initHello());
     auto graph = results.initGraph();
-    WriteGraph(context_.graph.meta(), graph);
-    WriteOwners(params.getWantSegments(), graph);
-    WritePartitions(params.getWantSegments(), results);
+    WriteGraph(served.meta(), graph);
+    WriteOwners(served, params.getWantSegments(), graph);
+    WritePartitions(served, params.getWantSegments(), results);
+    results.setVersion(version->id);
     connection_->Admit(context_.memory.OfMember(membership->job_id(), peer_.text));
     auto requests = std::make_shared<RequestContext>(
         context_.pools, context_.counters, connection_->stream(), scratch_, timer_, context_.access,
         peer_, context_.in_flight.Add(*membership, peer_),
         JobShare(membership->job_number(), context_.access.WeightOf(peer_)));
-    results.setSession(
-        kj::heap<GraphSession>(context_, std::move(requests), std::move(membership)));
+    results.setSession(kj::heap<GraphSession>(context_, std::move(requests), std::move(membership),
+                                              std::move(version)));
     attached_ = true;
     return kj::READY_NOW;
   } catch (const Error& error) {

@@ -39,9 +39,10 @@ class DaemonService final : public wire::Daemon::Server {
 
  private:
   // Throws Error(kOverloaded) if there are more segments than one message can carry descriptors.
-  void CheckDescriptors() const;
-  void WriteOwners(bool want_segments, wire::Graph::Builder graph);
-  void WritePartitions(bool want_segments, wire::Daemon::AttachResults::Builder results);
+  static void CheckDescriptors(const ServedGraph& graph);
+  static void WriteOwners(const ServedGraph& graph, bool want_segments, wire::Graph::Builder out);
+  static void WritePartitions(const ServedGraph& graph, bool want_segments,
+                              wire::Daemon::AttachResults::Builder results);
   void NoteCall();
 
   ServiceContext& context_;

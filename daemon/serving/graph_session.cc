@@ -8,13 +8,15 @@
 namespace graphd {
 
 GraphSession::GraphSession(ServiceContext& context, std::shared_ptr<RequestContext> requests,
-                           std::unique_ptr<JobRegistry::Membership> membership)
+                           std::unique_ptr<JobRegistry::Membership> membership, VersionPtr version)
     : context_(context),
       requests_(std::move(requests)),
       membership_(std::move(membership)),
-      graph_(*requests_, context.graph),
-      edges_(*requests_, context.graph),
-      tensors_(*requests_, context.tensors, context.steps, context.pushes, *membership_) {}
+      version_(std::move(version)),
+      graph_(*requests_, *version_->graph),
+      edges_(*requests_, *version_->graph),
+      tensors_(*requests_, context.tensors, context.steps, context.pushes, *membership_,
+               version_->graph->partitions()[0]->shared_meta()) {}
 
 template <class Service, class Context>
 kj::Promise<void> GraphSession::Forward(RequestKind kind, const char* operation, Service& service,
@@ -48,8 +50,8 @@ kj::Promise<void> GraphSession::checkpoints(CheckpointsContext context) {
                             [&](const RequestPtr&) -> kj::Promise<void> {
                               auto count = requests_->CountCapability();
                               auto service = kj::heap<CheckpointService>(CheckpointContext{
-                                  context_.graph, context_.tensors, context_.checkpoints, requests_,
-                                  membership_->job_id()});
+                                  version_->graph, context_.tensors, context_.checkpoints,
+                                  requests_, membership_->job_id()});
                               context.getResults().setService(service.attach(std::move(count)));
                               return kj::READY_NOW;
                             });

@@ -18,7 +18,7 @@ namespace graphd {
 class GraphSession final : public wire::Session::Server {
  public:
   GraphSession(ServiceContext& context, std::shared_ptr<RequestContext> requests,
-               std::unique_ptr<JobRegistry::Membership> membership);
+               std::unique_ptr<JobRegistry::Membership> membership, VersionPtr version);
 
  protected:
   kj::Promise<void> hop(HopContext context) override;
@@ -60,6 +60,7 @@ class GraphSession final : public wire::Session::Server {
   ServiceContext& context_;
   const std::shared_ptr<RequestContext> requests_;
   const std::unique_ptr<JobRegistry::Membership> membership_;
+  const VersionPtr version_;  // the job's version of the graph
   GraphService graph_;
   EdgeQueries edges_;
   TensorService tensors_;

@@ -8,7 +8,6 @@
 #include "wire/graphd.capnp.h"
 
 namespace graphd {
-namespace {
 
 uint64_t ResidentBytes() {
   std::ifstream statm("/proc/self/statm");
@@ -17,24 +16,33 @@ uint64_t ResidentBytes() {
   return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-}  // namespace
-
 ServerStatus StatusOf(const ServiceContext& context, const DaemonInfo& info) {
   ServerStatus status;
   status.version = GRAPHD_VERSION;
   status.protocol = wire::PROTOCOL_VERSION;
   status.server_name = info.server_name;
-  status.graph_name = context.graph.meta().graph_name;
-  status.part_config = info.part_config;
+  const auto versions = context.graphs.All();
+  const GraphVersion& current = *versions.front().version;
+  status.graph_name = current.graph->meta().graph_name;
+  status.part_config = current.part_config;
   status.state = context.jobs.is_closed() ? "draining" : "ready";
   status.pid = ::getpid();
   status.uptime_seconds = SecondsSince(info.started);
   status.listening = info.listening;
   status.insecure = info.insecure;
   status.ends_with_jobs = info.ends_with_jobs;
-  status.num_parts = context.graph.meta().book.num_partitions();
-  status.partitions = context.graph.status();
+  status.num_parts = current.graph->meta().book.num_partitions();
+  status.partitions = current.graph->status();
+  for (const auto& [version, is_current, jobs] : versions) {
+    uint64_t bytes = 0;
+    for (const PartitionStatus& partition : version->graph->status()) {
+      bytes += partition.bytes + partition.index_bytes;
+    }
+    status.graphs.push_back({version->id, version->part_config, version->fingerprint, bytes,
+                             static_cast<uint32_t>(jobs)});
+  }
   status.jobs = context.jobs.Jobs();
+  for (JobStatus& job : status.jobs) job.fingerprint = context.graphs.Of(job.job_id)->fingerprint;
   status.requests = context.counters.requests;
   status.rows_served = context.counters.rows_served;
   status.edges_sampled = context.counters.edges_sampled;

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "daemon/serving/graph_switch.h"
 #include "daemon/serving/service_context.h"
 #include "wire/control_messages.h"
 #include "wire/status.h"
@@ -20,7 +21,7 @@ namespace graphd {
 // `request_stop` may be called from any thread; it gets the seconds after which the daemon ends
 // even if changed rows are not written back, or a negative number.
 struct DaemonInfo {
-  std::string server_name, part_config;
+  std::string server_name;
   std::vector<std::string> listening;
   bool insecure = false, ends_with_jobs = false;
   Clock::time_point started = Clock::now();
@@ -33,7 +34,12 @@ struct DaemonInfo {
   // Reads the configuration again for an operator of this name. The promise, on the caller's event
   // loop, returns what differed; it fails with the Error that a mistake causes. May throw Error.
   std::function<kj::Promise<std::vector<ChangedOption>>(const std::string& by)> reload;
+  // Begins to load another version of the graph. Any thread may call it. May throw Error.
+  std::function<std::shared_ptr<GraphSwitch>(const SwitchRequest& request)> prepare_switch;
 };
+
+// Returns the memory of this process that is in RAM.
+uint64_t ResidentBytes();
 
 // Returns the status of a daemon. Any thread may call it.
 ServerStatus StatusOf(const ServiceContext& context, const DaemonInfo& info);

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "daemon/access/access_rules.h"
-#include "daemon/graph/served_graph.h"
+#include "daemon/graph/graph_versions.h"
 #include "daemon/requests/job_board.h"
 #include "daemon/requests/job_registry.h"
 #include "daemon/requests/peer_memory.h"
@@ -23,7 +23,7 @@ namespace graphd {
 // every connection; each is thread-safe.
 struct ServiceContext {
   const AccessRules& access;
-  ServedGraph& graph;
+  GraphVersions& graphs;
   store::TensorHost& tensors;
   store::CheckpointCatalog& checkpoints;
   StepGate& steps;

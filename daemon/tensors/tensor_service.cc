@@ -298,7 +298,9 @@ kj::Promise<void> TensorService::RunOnBuilds(Context& context, const RequestPtr&
       });
 }
 
-TensorHost::Caller TensorService::caller() const { return {member_.job_id(), member_.key()}; }
+TensorHost::Caller TensorService::caller() const {
+  return {member_.job_id(), member_.key(), meta_};
+}
 
 kj::Promise<void> TensorService::OpenTensor(OpenTensorContext context, const RequestPtr& request) {
   auto params = context.getParams();
@@ -379,7 +381,7 @@ kj::Promise<void> TensorService::LastStep(LastStepContext context, const Request
 }
 
 kj::Promise<void> TensorService::ListTensors(ListTensorsContext context, const RequestPtr&) {
-  const std::vector<TensorShare> all = host_.List(member_.job_id());
+  const std::vector<TensorShare> all = host_.List(member_.job_id(), meta_);
   auto out = context.getResults().initTensors(static_cast<kj::uint>(all.size()));
   for (kj::uint i = 0; i < out.size(); i++) WriteShare(all[i], out[i]);
   return kj::READY_NOW;

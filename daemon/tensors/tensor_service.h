@@ -45,10 +45,17 @@ class TensorService {
   using PushMemoryContext =
       capnp::CallContext<wire::Session::PushMemoryParams, wire::Session::PushMemoryResults>;
 
-  // All outlive the service; `member` is the client.
+  // All outlive the service; `member` is the client, `meta` describes the version of the graph that
+  // it uses.
   TensorService(RequestContext& requests, store::TensorHost& host, StepGate& steps,
-                FairPushes& pushes, const JobRegistry::Membership& member)
-      : requests_(requests), host_(host), steps_(steps), pushes_(pushes), member_(member) {}
+                FairPushes& pushes, const JobRegistry::Membership& member,
+                std::shared_ptr<const GraphMeta> meta)
+      : requests_(requests),
+        host_(host),
+        steps_(steps),
+        pushes_(pushes),
+        member_(member),
+        meta_(std::move(meta)) {}
   TensorService(const TensorService&) = delete;
   TensorService& operator=(const TensorService&) = delete;
   // Informs the host that the client has gone.
@@ -94,6 +101,7 @@ class TensorService {
   StepGate& steps_;
   FairPushes& pushes_;
   const JobRegistry::Membership& member_;
+  const std::shared_ptr<const GraphMeta> meta_;
   // The memory that the client writes payloads to; null until it asks for it.
   std::shared_ptr<PushMemory> push_memory_;
   MemoryCharge push_memory_charge_;

@@ -153,11 +153,12 @@ std::shared_ptr<GraphAccess> Connect(const Options& options) {
   std::vector<std::shared_ptr<TensorPort>> ports(hosts.size());
   std::shared_ptr<DaemonLink> first;
   std::shared_ptr<const GraphMeta> meta;
+  std::optional<std::string> version;  // the graph's, which the first daemon decides
   std::vector<PartitionFeatures> features;
   for (const DaemonAddress& address : daemons) {
     auto link = MakeAbandonedInChildren<DaemonLink>(thread, buffers, traffic, options, address);
     const auto port = MakeLinkPort(link);
-    AttachInfo info = link->Attach(meta);
+    AttachInfo info = link->Attach(meta, version);
     if (static_cast<size_t>(info.meta->book.num_partitions()) != hosts.size()) {
       Throw(ErrorCode::kInvalid, "graph '", info.meta->graph_name, "' has ",
             info.meta->book.num_partitions(), " partitions, ", options.ip_config, " ", hosts.size(),
@@ -182,6 +183,7 @@ std::shared_ptr<GraphAccess> Connect(const Options& options) {
     } else {
       first = link;
       meta = info.meta;
+      version = info.version;
     }
   }
   PartitionFeatures merged = MergeFeatures(*meta, std::move(features));

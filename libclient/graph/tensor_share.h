@@ -19,6 +19,13 @@ struct TensorShare {
   std::string trouble;      // the reason why it can't be read or written in full; empty if it can
 };
 
+// A share, and where its rows are.
+struct ShareMemory {
+  TensorShare share;
+  uint64_t changed_bytes = 0;  // resident bytes that are not written back yet
+  uint64_t stored_bytes = 0;   // in RocksDB's files, approximately
+};
+
 // The state of a daemon's tensor store.
 struct StoreStatus {
   std::string directory, durability;

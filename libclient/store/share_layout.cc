@@ -19,7 +19,41 @@ const char* WritersText(TensorWriters writers) {
   return writers == TensorWriters::kMany ? "many" : "exclusive";
 }
 
+// Returns whether all partitions own the same rows.
+bool OwnSameRows(const TensorRows& a, const TensorRows& b) {
+  if (a.map == b.map) return a.type == b.type;
+  const IdMap &first = *a.map, &second = *b.map;
+  if (first.num_parts() != second.num_parts() || first.is_range() != second.is_range() ||
+      a.total() != b.total()) {
+    return false;
+  }
+  if (!first.is_range()) {
+    return first.ranges() == second.ranges() && a.type == b.type &&
+           std::equal(first.owners().begin(), first.owners().end(), second.owners().begin(),
+                      second.owners().end());
+  }
+  for (PartId part = 0; part < first.num_parts(); part++) {
+    if (first.type_begin(part, a.type) != second.type_begin(part, b.type)) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+std::string ShareLayout::WhyUnsuited(const ShareRecord& record, const TensorRows& rows) const {
+  TensorSpec spec = record.spec;
+  std::string why = "its rows are not as many, or are distributed otherwise";
+  try {
+    CheckTensorSpec(*meta_, spec);
+    if (OwnSameRows(Rows(spec), rows)) return "";
+  } catch (const Error& error) {
+    why = error.what();
+  }
+  return StrCat("tensor '", record.spec.name,
+                "' does not suit the version of the graph that this job uses (", why,
+                "); use it in a job that began with the version that it was made with, drop it, or "
+                "choose another name");
+}
 
 bool ShareLayout::Serves(PartId part) const noexcept {
   return std::find(parts_.begin(), parts_.end(), part) != parts_.end();

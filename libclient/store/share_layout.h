@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,13 @@ class ShareLayout {
 
   const GraphMeta& meta() const noexcept { return *meta_; }
   bool Serves(PartId part) const noexcept;
+  // Returns the layout for the same partitions of another version of the graph.
+  ShareLayout For(std::shared_ptr<const GraphMeta> meta) const {
+    return ShareLayout(std::move(meta), parts_);
+  }
+  // Returns why a share that another version of the graph may have been served for does not suit
+  // this one: the tensor's rows are not as many, or other partitions own them. Empty if it does.
+  std::string WhyUnsuited(const ShareRecord& record, const TensorRows& rows) const;
 
   // Returns the rows of a tensor that CheckTensorSpec accepts.
   TensorRows Rows(const TensorSpec& spec) const { return RowsOf(meta_, spec); }

@@ -126,6 +126,8 @@ class Store {
     uint64_t log_bytes = 0, page_bytes = 0, resident_bytes = 0;
   };
   Status status() const;
+  // Returns the approximate bytes that the table takes in RocksDB's files.
+  uint64_t StoredBytes(const Table& table) const { return db_.BytesOfTable(table.id()); }
   // Returns why pushes wait or fail or write-back fails, or an empty text.
   std::string trouble() const;
   // Returns the damage that recovery found, such as unreadable pages and lost pushes, a message

@@ -61,7 +61,7 @@ void TensorHost::OpenStore() {
   StoreOptions options = options_.store;
   MakeDirectories(options.directory);
   options.row_ids = [this](const TableSpec& spec) {
-    return std::make_shared<const std::vector<int64_t>>(layout_.IdsOf(spec));
+    return std::make_shared<const std::vector<int64_t>>(IdsOf(spec));
   };
   auto store = std::make_unique<Store>(std::move(options));
   const MutexLock lock(mutex_);
@@ -90,12 +90,13 @@ void TensorHost::Adopt(const std::shared_ptr<Table>& table) {
 }
 
 TensorHost::MutableShare TensorHost::Create(const std::string& job, PartId part,
-                                            const TensorSpec& spec, bool filled) {
+                                            const TensorSpec& spec, bool filled,
+                                            const ShareLayout& layout) {
   auto share = std::make_shared<Share>();
-  share->rows = layout_.Rows(spec);
-  share->record = {spec, part,  meta().book.num_partitions(), spec.persistent ? "" : job,
-                   "",   filled};
-  const TableSpec table = layout_.TableFor(share->record, share->rows);
+  share->rows = layout.Rows(spec);
+  const int32_t num_parts = layout.meta().book.num_partitions();
+  share->record = {spec, part, num_parts, spec.persistent ? "" : job, "", filled};
+  const TableSpec table = layout.TableFor(share->record, share->rows);
   {
     const MutexLock lock(mutex_);
     if (shares_.IsBeingRemoved(table.name)) {
@@ -106,7 +107,14 @@ TensorHost::MutableShare TensorHost::Create(const std::string& job, PartId part,
   }
   ShareLayout::CheckMemoryFor(table);
   if (!has_store()) OpenStore();
-  share->table = opened_store().OpenTable(table);
+  creating_ = &layout;
+  try {
+    share->table = opened_store().OpenTable(table);
+  } catch (...) {
+    creating_ = nullptr;
+    throw;
+  }
+  creating_ = nullptr;
   share->creator = job;
   const MutexLock lock(mutex_);
   shares_.Add(share);
@@ -128,7 +136,8 @@ TensorHost::Opened TensorHost::Open(const Caller& caller, PartId part, TensorSpe
   if (!layout_.Serves(part)) {
     Throw(ErrorCode::kNotFound, "partition ", part, " is not served here");
   }
-  if (create) CheckTensorSpec(meta(), spec);
+  const ShareLayout layout = caller.meta ? layout_.For(caller.meta) : layout_;
+  if (create) CheckTensorSpec(layout.meta(), spec);
   const MutexLock changing(changes_mutex_);
   MutexLock lock(mutex_);
   MutableShare share = shares_.FindByName(part, caller.job, spec);
@@ -136,11 +145,14 @@ TensorHost::Opened TensorHost::Open(const Caller& caller, PartId part, TensorSpe
     // Without `create`, the caller may want to drop the share, or to restore it again.
     if (create) {
       if (!share->trouble.empty()) Throw(ErrorCode::kCorrupt, share->trouble);
-      layout_.CheckSame(share->record.spec, spec);
+      if (const std::string why = layout.WhyUnsuited(share->record, share->rows); !why.empty()) {
+        Throw(ErrorCode::kInvalid, why);
+      }
+      layout.CheckSame(share->record.spec, spec);
     }
   } else if (create) {
     lock.Unlock();
-    share = Create(caller.job, part, spec, !caller_fills);
+    share = Create(caller.job, part, spec, !caller_fills, layout);
     lock.Lock();
   } else {
     Throw(ErrorCode::kNotFound, "there is no ", spec.persistent ? "persistent " : "", "tensor '",
@@ -152,7 +164,7 @@ TensorHost::Opened TensorHost::Open(const Caller& caller, PartId part, TensorSpe
     if (opened.fill) share->filler = caller.key;
     opened.filling = !opened.fill;
   }
-  opened.share = Describe(*share);
+  opened.share = Describe(*share, caller.meta);
   return opened;
 }
 
@@ -422,17 +434,43 @@ TensorShare TensorHost::Describe(const Share& share) const {
   return result;
 }
 
-std::vector<TensorShare> TensorHost::List(const std::string& job) const {
+TensorShare TensorHost::Describe(const Share& share,
+                                 const std::shared_ptr<const GraphMeta>& meta) const {
+  TensorShare result = Describe(share);
+  if (meta && share.trouble.empty()) {
+    const std::string why = layout_.For(meta).WhyUnsuited(share.record, share.rows);
+    if (!why.empty()) result.trouble = why;
+  }
+  return result;
+}
+
+std::vector<TensorShare> TensorHost::List(const std::string& job,
+                                          const std::shared_ptr<const GraphMeta>& meta) const {
   const MutexLock lock(mutex_);
   std::vector<TensorShare> all;
-  for (const MutableShare& share : shares_.VisibleTo(job)) all.push_back(Describe(*share));
+  for (const MutableShare& share : shares_.VisibleTo(job)) all.push_back(Describe(*share, meta));
   return all;
 }
 
-std::vector<TensorShare> TensorHost::ListAll() const {
+std::vector<TensorShare> TensorHost::ListAll(const std::shared_ptr<const GraphMeta>& meta) const {
   const MutexLock lock(mutex_);
   std::vector<TensorShare> all;
-  for (const MutableShare& share : shares_.All()) all.push_back(Describe(*share));
+  for (const MutableShare& share : shares_.All()) all.push_back(Describe(*share, meta));
+  return all;
+}
+
+std::vector<ShareMemory> TensorHost::Memory() const {
+  std::vector<MutableShare> shares;
+  std::vector<ShareMemory> all;
+  {
+    const MutexLock lock(mutex_);
+    shares = shares_.All();
+    for (const MutableShare& share : shares) all.push_back({Describe(*share), 0, 0});
+  }
+  for (size_t i = 0; i < all.size(); i++) {
+    all[i].changed_bytes = shares[i]->table->ChangedBytes();
+    all[i].stored_bytes = opened_store().StoredBytes(*shares[i]->table);
+  }
   return all;
 }
 

@@ -40,6 +40,8 @@ class TensorHost {
   struct Caller {
     std::string job;
     uint64_t key = 0;
+    // The version of the graph that the job uses; null: the one that the host was made with.
+    std::shared_ptr<const GraphMeta> meta = nullptr;
   };
 
   // Opens the store if its directory exists. Throws as the constructor of Store.
@@ -66,11 +68,12 @@ class TensorHost {
     bool fill = false;     // the caller must write the first values
     bool filling = false;  // another caller writes the first values
   };
-  // Opens a share. With `create`, creates it if it does not exist, and checks that an existing one
-  // is the same; otherwise only name and persistence of `spec` are used. Throws Error: kInvalid,
-  // naming the differences or the mistake, kNotFound, kCorrupt for a share that can't be used,
-  // kOverloaded if the job has created too many, kUnavailable while the tensor is being dropped;
-  // and what Store::OpenTable throws.
+  // Opens a share. A tensor whose rows are not those of the caller's version of the graph has
+  // trouble for this caller. With `create`, creates it if it does not exist, and checks that an
+  // existing one is the same; otherwise only name and persistence of `spec` are used. Throws Error:
+  // kInvalid, naming the differences or the mistake, kNotFound, kCorrupt for a share that can't be
+  // used, kOverloaded if the job has created too many, kUnavailable while the tensor is being
+  // dropped; and what Store::OpenTable throws.
   Opened Open(const Caller& caller, PartId part, TensorSpec spec, bool create, bool caller_fills);
   // Records that the caller has written the first values. Throws Error(kDenied) if another caller
   // writes them, because this one had lost its connection.
@@ -109,9 +112,13 @@ class TensorHost {
   // write it, kIo.
   void Drop(const std::string& job, uint32_t table);
 
-  // Return the shares that the job can see, and all shares.
-  std::vector<TensorShare> List(const std::string& job) const;
-  std::vector<TensorShare> ListAll() const;
+  // Return the shares that the job can see, and all shares. With `meta`, those whose rows are not
+  // those of this version of the graph have trouble.
+  std::vector<TensorShare> List(const std::string& job,
+                                const std::shared_ptr<const GraphMeta>& meta = nullptr) const;
+  std::vector<TensorShare> ListAll(const std::shared_ptr<const GraphMeta>& meta = nullptr) const;
+  // Returns all shares and where their rows are. Looks at each page of each table.
+  std::vector<ShareMemory> Memory() const;
   // Returns why pushes wait or fail or write-back fails; empty if all is well.
   std::string trouble() const;
   // Writes all changed rows back at full speed; status() shows the progress. Throws as
@@ -128,8 +135,9 @@ class TensorHost {
   using MutableShare = ShareSet::SharePtr;
 
   void OpenStore() GRAPHD_REQUIRES(changes_mutex_) GRAPHD_EXCLUDES(mutex_);
-  MutableShare Create(const std::string& job, PartId part, const TensorSpec& spec, bool filled)
-      GRAPHD_REQUIRES(changes_mutex_) GRAPHD_EXCLUDES(mutex_);
+  MutableShare Create(const std::string& job, PartId part, const TensorSpec& spec, bool filled,
+                      const ShareLayout& layout) GRAPHD_REQUIRES(changes_mutex_)
+      GRAPHD_EXCLUDES(mutex_);
   void EndLeases(const std::string& job) GRAPHD_REQUIRES(changes_mutex_) GRAPHD_EXCLUDES(mutex_);
   void Remove(const std::vector<MutableShare>& shares) GRAPHD_EXCLUDES(changes_mutex_, mutex_);
   void EndExpiredJobs();
@@ -142,6 +150,14 @@ class TensorHost {
   void CheckNumber(const std::string& job) const GRAPHD_REQUIRES(mutex_);
   void CheckUsable(const Share& share) const GRAPHD_REQUIRES(mutex_);
   TensorShare Describe(const Share& share) const GRAPHD_REQUIRES(mutex_);
+  // Describes the share for a user of another version of the graph, if `meta` is not null.
+  TensorShare Describe(const Share& share, const std::shared_ptr<const GraphMeta>& meta) const
+      GRAPHD_REQUIRES(mutex_);
+  // Returns the ids of a table's rows. The store calls it while a table is opened, which a holder
+  // of changes_mutex_ does.
+  std::vector<int64_t> IdsOf(const TableSpec& table) const GRAPHD_NO_THREAD_SAFETY_ANALYSIS {
+    return (creating_ != nullptr ? *creating_ : layout_).IdsOf(table);
+  }
   // Returns whether the store is open. A holder of changes_mutex_ may read store_ without mutex_:
   // nobody else sets it.
   bool has_store() const GRAPHD_REQUIRES(changes_mutex_) GRAPHD_NO_THREAD_SAFETY_ANALYSIS {
@@ -156,6 +172,9 @@ class TensorHost {
 
   // Serialises changes that are stored on the disk, and is held while they are written.
   Mutex changes_mutex_ GRAPHD_ACQUIRED_BEFORE(mutex_);
+  // The layout of the table that is being created; null: the tables of earlier processes are
+  // opened.
+  const ShareLayout* creating_ GRAPHD_GUARDED_BY(changes_mutex_) = nullptr;
   mutable Mutex mutex_;  // never held while waiting for the disk
   CondVar wake_;
   // Set once, while changes_mutex_ is held, too.

@@ -31,6 +31,46 @@ struct RequestStatus {
   peer @6 :Text;           # "unix" or the address
 }
 
+# One array of the graph's memory.
+struct ArrayMemory {
+  part @0 :Int32;
+  segment @1 :Text;        # "graph", "node_feat", "edge_feat" or "index"
+  type @2 :Text;           # the type of nodes or edges that it is about
+  name @3 :Text;           # such as "indptr", or the name of a feature
+  dtype @4 :Text;          # in which the elements are stored
+  shape @5 :List(Int64);
+  bytes @6 :UInt64;
+  pages @7 :Text;          # the kind of pages that its segment is on; empty: not determined
+  fingerprint @8 :Text;    # the version of the graph that it belongs to
+}
+
+# One partition's share of a tensor or an embedding.
+struct TensorMemory {
+  part @0 :Int32;
+  name @1 :Text;
+  jobId @2 :Text;          # the job that owns it; empty: it is persistent
+  dtype @3 :Text;
+  shape @4 :List(Int64);   # the share's
+  bytes @5 :UInt64;        # in memory, with the optimiser's state
+  changedBytes @6 :UInt64; # those that are not written back yet
+  storedBytes @7 :UInt64;  # in RocksDB's files, after compression, approximately
+}
+
+# The memory of a daemon, by its parts. The lists have the largest; the sums count all.
+struct MemoryUse {
+  arrays @0 :List(ArrayMemory);
+  tensors @1 :List(TensorMemory);
+  numArrays @2 :UInt64;
+  numTensors @3 :UInt64;
+  graphBytes @4 :UInt64;   # includes the gaps that align arrays, like the status
+  indexBytes @5 :UInt64;
+  tensorBytes @6 :UInt64;  # the sum over all shares
+  bufferBytes @7 :UInt64;  # RocksDB's buffers, where they count towards the limit of memory
+  changedBytes @8 :UInt64;
+  storedBytes @9 :UInt64;
+  rssBytes @10 :UInt64;    # the process's
+}
+
 # Every call is refused with `denied` unless the peer is an operator. `by` is the name that the
 # operator's graphctl gives, such as alice@host-1; the daemon adds the user that the kernel reports.
 interface Control {
@@ -53,4 +93,22 @@ interface Control {
   # Returns the requests of all clients that are not answered yet: the oldest first, at most `most`,
   # and the number of all.
   requests @4 (most :UInt32) -> (requests :List(RequestStatus), total :UInt64);
+
+  # Returns what the daemon's memory holds: at most `most` arrays and as many shares of tensors, the
+  # largest first.
+  memory @5 (most :UInt32) -> (use :MemoryUse);
+
+  # Begins to load another version of the graph beside the current one, and returns at once. An empty
+  # `partConfig` is that of the configuration, which is read again. `id` is the version's at all
+  # daemons of the server. Dropping the answer's capability before `commit` gives the memory back.
+  prepareSwitch @6 (partConfig :Text, id :Text, by :Text) -> (switch :GraphSwitch);
+}
+
+# A version of the graph that a daemon loads in order to serve it.
+interface GraphSwitch {
+  # Returns how far it has come. Fails with the error that has ended it, which says why this graph
+  # can't be served.
+  progress @0 () -> (ready :Bool, done :UInt64, total :UInt64);
+  # Lets new jobs get this version. Jobs that are attached keep theirs.
+  commit @1 () -> (partConfig :Text, fingerprint :Text, jobs :UInt32);
 }

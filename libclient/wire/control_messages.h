@@ -34,6 +34,17 @@ struct OldestRequests {
   uint64_t total = 0;
 };
 
+// The progress of a daemon that loads another version of its graph.
+struct SwitchProgress {
+  bool ready = false;
+  uint64_t done = 0, total = 0;  // bytes
+};
+// The version of the graph that a daemon has switched to.
+struct Switched {
+  std::string part_config, fingerprint;
+  uint32_t jobs = 0;  // the number of those that keep earlier versions
+};
+
 // Convert a list of requests.
 void WriteRequests(const std::vector<RequestStatus>& requests,
                    capnp::List<wire::RequestStatus>::Builder out);

@@ -165,6 +165,7 @@ struct Status {
   store @20 :StoreStatus;  # null until there is a tensor
   records @21 :List(JobRecord);
   drained @22 :Drained;    # null while new jobs are taken
+  graphs @23 :List(GraphVersion);  # the current version of the graph, and those that jobs still use
 
   struct PartitionStatus {
     part @0 :Int32;
@@ -180,6 +181,14 @@ struct Status {
     worldSize @2 :Int32;
     seconds @3 :Float64;
     members @4 :List(Member);
+    fingerprint @5 :Text;  # the version of the graph that it uses
+  }
+  struct GraphVersion {
+    id @0 :Text;           # the same at all daemons; empty: no switch has brought it
+    partConfig @1 :Text;
+    fingerprint @2 :Text;  # tells the files that this daemon has read
+    bytes @3 :UInt64;      # its partitions and derived arrays
+    jobs @4 :UInt32;       # the number of those that use it
   }
 }
 
@@ -211,8 +220,11 @@ struct JobRecord {
 interface Daemon {
   # Agrees on the protocol and joins a job. `wantSegments`: pass the memfds; only over the Unix
   # socket.
-  attach @0 (hello :Hello, serverName :Text, member :Member, wantSegments :Bool)
-      -> (hello :Hello, graph :Graph, partitions :List(PartitionInfo), session :Session);
+  # `wantVersion`: the version of the graph that the job uses at another daemon, or that it used here
+  # before; null: the job's or, for a new job, the current one. The answer says which one it is.
+  attach @0 (hello :Hello, serverName :Text, member :Member, wantSegments :Bool, wantVersion :Text)
+      -> (hello :Hello, graph :Graph, partitions :List(PartitionInfo), session :Session,
+          version :Text);
   status @1 (hello :Hello) -> (status :Status);
   # `timeoutSeconds`: end by then, even if changed rows are not written back. Negative: no limit.
   shutdown @2 (force :Bool, timeoutSeconds :Float64 = -1) -> ();

@@ -38,6 +38,7 @@ void WriteJob(const JobStatus& job, wire::Status::JobStatus::Builder out) {
   out.setCommand(job.command);
   out.setWorldSize(job.world_size);
   out.setSeconds(job.seconds);
+  out.setFingerprint(job.fingerprint);
   auto members = out.initMembers(Size(job.members.size()));
   for (kj::uint i = 0; i < members.size(); i++) {
     const MemberStatus& member = job.members[i];
@@ -56,6 +57,7 @@ JobStatus ReadJob(wire::Status::JobStatus::Reader in) {
     job.members.push_back({FromWire(member.getRole()), member.getRank(), member.getPid(),
                            member.getPeer().cStr(), member.getAttempt()});
   }
+  job.fingerprint = in.getFingerprint().cStr();
   return job;
 }
 
@@ -115,6 +117,15 @@ void WriteStatus(const ServerStatus& status, wire::Status::Builder out) {
     partitions[i].setPages(partition.pages);
     partitions[i].setIndexBytes(partition.index_bytes);
   }
+  auto graphs = out.initGraphs(Size(status.graphs.size()));
+  for (kj::uint i = 0; i < graphs.size(); i++) {
+    const GraphVersionStatus& graph = status.graphs[i];
+    graphs[i].setId(graph.id);
+    graphs[i].setPartConfig(graph.part_config);
+    graphs[i].setFingerprint(graph.fingerprint);
+    graphs[i].setBytes(graph.bytes);
+    graphs[i].setJobs(graph.jobs);
+  }
   auto jobs = out.initJobs(Size(status.jobs.size()));
   for (kj::uint i = 0; i < jobs.size(); i++) WriteJob(status.jobs[i], jobs[i]);
   out.setRequests(status.requests);
@@ -152,6 +163,10 @@ ServerStatus ReadStatus(wire::Status::Reader in) {
     status.partitions.push_back({partition.getPart(), partition.getNumNodes(),
                                  partition.getNumEdges(), partition.getBytes(),
                                  partition.getPages().cStr(), partition.getIndexBytes()});
+  }
+  for (auto graph : BoundedList(in.getGraphs(), "graphs")) {
+    status.graphs.push_back({graph.getId().cStr(), graph.getPartConfig().cStr(),
+                             graph.getFingerprint().cStr(), graph.getBytes(), graph.getJobs()});
   }
   for (auto job : BoundedList(in.getJobs(), "jobs")) status.jobs.push_back(ReadJob(job));
   status.requests = in.getRequests();

@@ -45,6 +45,16 @@ struct JobStatus {
   int world_size = 0;
   double seconds = 0;  // since the first member attached
   std::vector<MemberStatus> members;
+  std::string fingerprint = {};  // the version of the graph that it uses
+};
+
+// A version of the graph that a daemon serves.
+struct GraphVersionStatus {
+  std::string id;  // the same at all daemons; empty: no switch has brought it
+  std::string part_config;
+  std::string fingerprint;  // tells the files that the daemon has read
+  uint64_t bytes = 0;       // its partitions and derived arrays
+  uint32_t jobs = 0;        // the number of those that use it
 };
 
 struct PartitionStatus {
@@ -81,6 +91,8 @@ struct ServerStatus {
   std::optional<StoreStatus> store;     // set once there is a tensor
   std::vector<JobRecord> records = {};  // jobs that work without their launcher, also ended ones
   std::optional<DrainStatus> drained = {};  // set while no new jobs are taken
+  // The current version of the graph, and those before it that jobs still use.
+  std::vector<GraphVersionStatus> graphs = {};
 };
 
 // The longest command that is sent and kept, in bytes; longer ones are truncated.

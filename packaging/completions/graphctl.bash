@@ -45,6 +45,7 @@ _graphctl() {
       'checkpoint'::export) verb='checkpoint export' ;;
       'config'::check) verb='config check' ;;
       'debug'::requests) verb='debug requests' ;;
+      'debug'::memory) verb='debug memory' ;;
       'keys'::create) verb='keys create' ;;
       'keys'::list) verb='keys list' ;;
       'keys'::rotate) verb='keys rotate' ;;
@@ -58,6 +59,7 @@ _graphctl() {
       'server'::end_job) verb='server end_job' ;;
       'server'::log_level) verb='server log_level' ;;
       'server'::reload) verb='server reload' ;;
+      'server'::switch) verb='server switch' ;;
       'tensors'::list) verb='tensors list' ;;
       'tensors'::export) verb='tensors export' ;;
       'tensors'::drop) verb='tensors drop' ;;
@@ -221,10 +223,17 @@ _graphctl() {
         --connect-timeout --host-timeout'
       ;;
     'debug')
-      verbs='requests'
+      verbs='requests memory'
       options='-h --help'
       ;;
     'debug requests')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json
+        --limit'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
+      ;;
+    'debug memory')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json
         --limit'
@@ -313,7 +322,7 @@ _graphctl() {
         --ssh-accept-new --connect-timeout --host-timeout'
       ;;
     'server')
-      verbs='start stop status drain undrain end_job log_level reload'
+      verbs='start stop status drain undrain end_job log_level reload switch'
       options='-h --help'
       ;;
     'server start')
@@ -370,6 +379,12 @@ _graphctl() {
         --ssh-accept-new --connect-timeout --host-timeout'
       ;;
     'server reload')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
+      ;;
+    'server switch')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config

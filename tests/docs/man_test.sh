@@ -59,7 +59,8 @@ for verb in attach logs wait; do check_verb graphctl-attach $verb; done
 check_verb graphctl-server ps
 check_verb graphctl-server top
 check_verb graphctl-server stop
-for verb in drain undrain end_job log_level reload; do check_verb graphctl-control server $verb; done
+for verb in drain undrain end_job log_level reload switch; do check_verb graphctl-control server $verb; done
 check_verb graphctl-control debug requests
+check_verb graphctl-control debug memory
 for verb in start stop status; do check_verb graphctl-server server $verb; done
 exit $status

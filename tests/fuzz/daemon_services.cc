@@ -91,7 +91,8 @@ struct DaemonServices::Input::Served {
 
 // Reports to tensors and steps which jobs attach and leave, as the daemon's main thread does.
 struct DaemonServices::Input::Watch final : JobRegistry::Observer {
-  Watch(store::TensorHost& host, StepGate& gate) : tensors(host), steps(gate) {}
+  Watch(GraphVersions& versions, store::TensorHost& host, StepGate& gate)
+      : graphs(versions), tensors(host), steps(gate) {}
   void OnJobJoined(const std::string& job) override {
     tensors.OnJobJoined(job);
     steps.OnJobJoined(job);
@@ -99,8 +100,10 @@ struct DaemonServices::Input::Watch final : JobRegistry::Observer {
   void OnJobLeft(const std::string& job) override {
     tensors.OnJobLeft(job);
     steps.OnJobLeft(job);
+    graphs.OnJobLeft(job);
   }
   void TrainerLeft(const std::string& job, int rank) override { steps.TrainerLeft(job, rank); }
+  GraphVersions& graphs;
   store::TensorHost& tensors;
   StepGate& steps;
 };
@@ -109,7 +112,7 @@ DaemonServices::Input::Input(DaemonServices& services)
     : services_(services),
       unique_(std::to_string(100'000'000 + services.inputs_++)),
       steps_(*services.tensors_, pushes_),
-      watch_(std::make_unique<Watch>(*services.tensors_, steps_)),
+      watch_(std::make_unique<Watch>(*services.graphs_, *services.tensors_, steps_)),
       jobs_(
           false, [] {}, watch_.get()),
       pools_(1, false),
@@ -121,11 +124,10 @@ DaemonServices::Input::Input(DaemonServices& services)
   member.secret = "a secret that no input contains";
   victim_ = jobs_.Join(member, root);
   info_.server_name = kServerName;
-  info_.part_config = "g.json";
   info_.listening = {"127.0.0.1:30050", "/run/graphd/fuzzed.sock"};
   info_.request_stop = [this](double) { stops_++; };
   context_ = std::make_unique<ServiceContext>(
-      ServiceContext{*services.access_, *services.graph_, *services.tensors_,
+      ServiceContext{*services.access_, *services.graphs_, *services.tensors_,
                      *services.checkpoints_, steps_, *pushes_, jobs_, board_, pools_, counters_,
                      in_flight_, memory_, services.buffers_, nullptr, nullptr});
 }
@@ -170,6 +172,8 @@ DaemonServices::DaemonServices() : io_(kj::setupAsyncIo()), directory_(MakeDirec
   ::signal(SIGPIPE, SIG_IGN);
   SetLogLevel(LogLevel::kError);
   graph_ = MakeGraph(directory_ + "/graph");
+  graphs_ = std::make_unique<GraphVersions>(
+      std::make_shared<GraphVersion>(GraphVersion{"", "g.json", "0", graph_}));
   AccessRules::Options access;
   access.readers = {StrCat("user:", kReader)};
   access.writers = {StrCat("user:", kWriter)};

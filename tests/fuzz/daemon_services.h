@@ -98,7 +98,8 @@ class DaemonServices {
 
   kj::AsyncIoContext io_;
   std::string directory_;
-  std::unique_ptr<ServedGraph> graph_;
+  std::shared_ptr<ServedGraph> graph_;
+  std::unique_ptr<GraphVersions> graphs_;
   std::unique_ptr<AccessRules> access_;
   std::unique_ptr<store::TensorHost> tensors_;
   std::unique_ptr<store::CheckpointCatalog> checkpoints_;

@@ -64,14 +64,17 @@ void AddReason(CLI::App& action, ControlArguments& arguments) {
                     "Text for the log and for those who are refused");
 }
 
-std::vector<ControlAnswer> AskDaemons(ControlArguments& arguments) {
+std::vector<ControlAnswer> AskDaemons(
+    ControlArguments& arguments,
+    const std::function<void(size_t host, const nlohmann::json& frame)>& on_progress) {
   HostOptions& options = arguments.hosts;
   Resolve(options);
   if (options.lines.empty()) options.lines = DaemonsHere(options);
   arguments.order.by = OperatorName();
+  arguments.order.part_config = options.server.part_config;
   auto plan = PlanHosts(options.server, options.lines, IsLocalAddress, HostAction::kControl);
   for (HostPlan& host : plan) host.order.control = arguments.order;
-  const std::vector<HostAnswer> answers = AskHosts(plan, options);
+  const std::vector<HostAnswer> answers = AskHosts(plan, options, on_progress);
   std::vector<ControlAnswer> all;
   for (size_t i = 0; i < plan.size(); i++) {
     const ServerSpec& server = plan[i].order.server;

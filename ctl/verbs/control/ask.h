@@ -37,7 +37,9 @@ void AddReason(CLI::App& action, ControlArguments& arguments);
 
 // Sends arguments.order to the daemons of the ip_config file, or without one to all daemons of this
 // machine with the server's name. Throws Error(kUnavailable) if there are none.
-std::vector<ControlAnswer> AskDaemons(ControlArguments& arguments);
+std::vector<ControlAnswer> AskDaemons(
+    ControlArguments& arguments,
+    const std::function<void(size_t host, const nlohmann::json& frame)>& on_progress = nullptr);
 
 // Prints the answers: as JSON, or by `show`. The first failure determines graphctl's exit code.
 void ShowAnswers(const ControlArguments& arguments, const std::vector<ControlAnswer>& answers,
@@ -48,5 +50,6 @@ void AddDrain(CLI::App& server);
 void AddEndJob(CLI::App& server);
 void AddLogLevel(CLI::App& server);
 void AddReload(CLI::App& server);
+void AddSwitch(CLI::App& server);
 
 }  // namespace graphd::ctl

@@ -51,6 +51,84 @@ void ShowRequests(ControlArguments& arguments) {
   });
 }
 
+constexpr const char* kMemoryExamples = R"(
+Shows what the memory of each daemon holds: each array of its partitions and of the indexes that were
+derived from them, and each tensor and embedding, the largest first, with sums over all of them.
+Rows of tensors that have changed and are not written back yet are part of what is in memory.
+Without --ip_config, all daemons of this machine with the server's name are asked.
+
+Examples:
+  graphctl debug memory --server_name products --ip_config ip_config.txt
+  graphctl debug memory --limit 2000 --json
+)";
+
+std::string ShapeText(const json& entry) {
+  std::vector<std::string> extents;
+  for (const json& extent : ValueOr(entry, "shape", json::array()))
+    extents.push_back(extent.dump());
+  return StrCat("[", Join(extents, ", "), "]");
+}
+
+std::string BytesColumn(const json& entry) {
+  char bytes[32];
+  std::snprintf(bytes, sizeof bytes, "%12s  ",
+                HumanBytes(ValueOr(entry, "bytes", uint64_t{0})).c_str());
+  return bytes;
+}
+
+std::string ArrayLine(const json& array) {
+  const std::string pages = ValueOr(array, "pages", "");
+  return StrCat(
+      BytesColumn(array),
+      Printable(StrCat("part ", ValueOr(array, "part", int64_t{0}), " ",
+                       ValueOr(array, "segment", "?"), ", ", ValueOr(array, "type", "?"), ": ",
+                       ValueOr(array, "name", "?"), " ", ValueOr(array, "dtype", "?"), " ",
+                       ShapeText(array), pages.empty() ? "" : StrCat(", pages of ", pages))),
+      "\n");
+}
+
+std::string TensorLine(const json& tensor) {
+  const std::string job = ValueOr(tensor, "job", "");
+  const auto changed = ValueOr(tensor, "changed_bytes", uint64_t{0});
+  return StrCat(
+      BytesColumn(tensor),
+      Printable(StrCat("part ", ValueOr(tensor, "part", int64_t{0}), " tensor '",
+                       ValueOr(tensor, "name", "?"), "' ",
+                       job.empty() ? "(persistent)" : StrCat("of job ", job), " ",
+                       ValueOr(tensor, "dtype", "?"), " ", ShapeText(tensor), ", ",
+                       HumanBytes(ValueOr(tensor, "stored_bytes", uint64_t{0})), " in RocksDB",
+                       changed == 0 ? "" : StrCat(", ", HumanBytes(changed), " not written back"))),
+      "\n");
+}
+
+std::string LeftOut(const char* what, size_t shown, uint64_t all) {
+  if (shown >= all) return "";
+  return StrCat("  (the largest ", shown, " of ", all, " ", what, "; more with --limit)\n");
+}
+
+std::string MemoryText(const ControlAnswer& answer) {
+  const json& use = answer.answer;
+  const auto bytes = [&](const char* key) { return HumanBytes(ValueOr(use, key, uint64_t{0})); };
+  const auto buffers = ValueOr(use, "buffer_bytes", uint64_t{0});
+  std::string text =
+      StrCat(answer.host, ": graph ", bytes("graph_bytes"), ", indexes ", bytes("index_bytes"),
+             ", tensors ", bytes("tensor_bytes"), " (", bytes("changed_bytes"),
+             " not written back, ", bytes("stored_bytes"), " in RocksDB)",
+             buffers == 0 ? "" : StrCat(", RocksDB's buffers ", bytes("buffer_bytes")),
+             "; process ", bytes("rss_bytes"), "\n");
+  const json arrays = ValueOr(use, "arrays", json::array());
+  for (const json& array : arrays) text += ArrayLine(array);
+  text += LeftOut("arrays", arrays.size(), ValueOr(use, "num_arrays", uint64_t{0}));
+  const json tensors = ValueOr(use, "tensors", json::array());
+  for (const json& tensor : tensors) text += TensorLine(tensor);
+  return text + LeftOut("tensors", tensors.size(), ValueOr(use, "num_tensors", uint64_t{0}));
+}
+
+void ShowMemory(ControlArguments& arguments) {
+  arguments.order.verb = ControlVerb::kMemory;
+  ShowAnswers(arguments, AskDaemons(arguments), MemoryText);
+}
+
 }  // namespace
 
 void AddDebug(CLI::App& app) {
@@ -64,6 +142,16 @@ void AddDebug(CLI::App& app) {
       ->check(CLI::Range(1, 2000))
       ->capture_default_str();
   verb->callback([arguments] { ShowRequests(*arguments); });
+  auto memory_arguments = std::make_shared<ControlArguments>();
+  CLI::App* const memory =
+      AddControlVerb(*debug, "memory", "Show the memory of each array and tensor", kMemoryExamples,
+                     memory_arguments);
+  memory
+      ->add_option("--limit", memory_arguments->order.most,
+                   "Arrays and tensors to show of each daemon")
+      ->check(CLI::Range(1, 2000))
+      ->capture_default_str();
+  memory->callback([memory_arguments] { ShowMemory(*memory_arguments); });
 }
 
 }  // namespace graphd::ctl

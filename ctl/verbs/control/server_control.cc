@@ -10,6 +10,7 @@ void AddServerControl(CLI::App& app) {
   AddEndJob(server);
   AddLogLevel(server);
   AddReload(server);
+  AddSwitch(server);
 }
 
 }  // namespace graphd::ctl

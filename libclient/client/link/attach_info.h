@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct AttachInfo {
   std::vector<PartitionFeatures> partitions;
   // Mapped partitions, if memory was shared.
   std::vector<std::shared_ptr<const Partition>> mapped;
+  // The id of the version of the graph, the same at all daemons; none: the daemon has no versions.
+  std::optional<std::string> version;
 };
 
 // Throws Error(kCorrupt) for a feature that the schema does not allow.

@@ -94,7 +94,13 @@ struct ControlClient::Impl {
     Connection connection;
     wire::Daemon::Client daemon;
     kj::Maybe<wire::Session::Client> session;
+    kj::Maybe<wire::GraphSwitch::Client> graph_switch;
   };
+
+  wire::GraphSwitch::Client& Switch() {
+    KJ_IF_MAYBE (prepared, link->graph_switch) return *prepared;
+    Throw(ErrorCode::kInternal, "no switch is prepared");
+  }
 
   const std::string peer;
   std::chrono::milliseconds timeout;
@@ -211,6 +217,42 @@ OldestRequests ControlClient::Requests(uint32_t most) {
   return impl_->Wait(
       request.send().then([](capnp::Response<wire::Control::RequestsResults>&& response) {
         return OldestRequests{ReadRequests(response.getRequests()), response.getTotal()};
+      }));
+}
+
+MemoryUse ControlClient::Memory(uint32_t most) {
+  auto request = impl_->Control().memoryRequest();
+  request.setMost(most);
+  return impl_->Wait(
+      request.send().then([](capnp::Response<wire::Control::MemoryResults>&& response) {
+        return ReadMemoryUse(response.getUse());
+      }));
+}
+
+void ControlClient::PrepareSwitch(const std::string& part_config, const std::string& id,
+                                  const std::string& by) {
+  auto request = impl_->Control().prepareSwitchRequest();
+  request.setPartConfig(part_config);
+  request.setId(id);
+  request.setBy(by);
+  impl_->link->graph_switch = impl_->Wait(
+      request.send().then([](capnp::Response<wire::Control::PrepareSwitchResults>&& response) {
+        return response.getSwitch();
+      }));
+}
+
+SwitchProgress ControlClient::ProgressOfSwitch() {
+  return impl_->Wait(impl_->Switch().progressRequest().send().then(
+      [](capnp::Response<wire::GraphSwitch::ProgressResults>&& response) {
+        return SwitchProgress{response.getReady(), response.getDone(), response.getTotal()};
+      }));
+}
+
+Switched ControlClient::CommitSwitch() {
+  return impl_->Wait(impl_->Switch().commitRequest().send().then(
+      [](capnp::Response<wire::GraphSwitch::CommitResults>&& response) {
+        return Switched{response.getPartConfig().cStr(), response.getFingerprint().cStr(),
+                        response.getJobs()};
       }));
 }
 

@@ -9,6 +9,7 @@
 #include "tls/shared_secret.h"
 #include "tls/tls_keys.h"
 #include "wire/control_messages.h"
+#include "wire/memory_use.h"
 #include "wire/status.h"
 
 // The client that graphctl uses to control one daemon: it asks for its status, joins jobs and shuts
@@ -67,6 +68,16 @@ class ControlClient {
   std::vector<ChangedOption> Reload(const std::string& by);
   // Returns the oldest requests that the daemon has not answered, at most `most`.
   OldestRequests Requests(uint32_t most);
+  // Returns what the daemon's memory holds: the largest arrays and shares of tensors, at most
+  // `most` of each, and sums over all.
+  MemoryUse Memory(uint32_t most);
+
+  // Lets the daemon load another version of the graph (wire/control.capnp); Progress then fails
+  // with the Error that this causes. Until Commit, the end of this object gives the memory back.
+  // `id` has at most 64 bytes. Throws Error(kExists) while another switch is prepared.
+  void PrepareSwitch(const std::string& part_config, const std::string& id, const std::string& by);
+  SwitchProgress ProgressOfSwitch();
+  Switched CommitSwitch();
 
  private:
   struct Impl;

@@ -2,6 +2,8 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "base/fork.h"
@@ -30,11 +32,14 @@ struct DaemonConnections {
                    .then([lost = std::move(lost)] { lost(); })
                    .eagerlyEvaluate(nullptr)) {}
     // Sends the attach of a member with this role.
-    auto Attach(const Options& options, JobRole role, bool want_segments) {
+    // `version`: the one of the graph that the job uses already.
+    auto Attach(const Options& options, JobRole role, bool want_segments,
+                const std::optional<std::string>& version) {
       auto request = daemon.attachRequest();
       WriteHello(request.initHello());
       request.setServerName(options.server_name);
       request.setWantSegments(want_segments);
+      if (version) request.setWantVersion(*version);
       JobMember member;
       member.job_id = options.job_id;
       member.secret = options.job_secret;

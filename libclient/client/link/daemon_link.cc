@@ -145,8 +145,10 @@ ClientSocket DaemonLink::ConnectOverTcp(int timeout_ms) const {
   }
 }
 
-AttachInfo DaemonLink::Attach(std::shared_ptr<const GraphMeta> known) {
+AttachInfo DaemonLink::Attach(std::shared_ptr<const GraphMeta> known,
+                              std::optional<std::string> version) {
   const MutexLock lock(reconnecting_);
+  version_ = std::move(version);
   known_ = std::move(known);
   AttachInfo info = AttachPatiently(options_.timeout);
   keeper_ = std::thread([this] { KeepAttached(); });
@@ -284,9 +286,10 @@ AttachInfo DaemonLink::AttachOnce(std::chrono::milliseconds to_connect,
   if (!shares_memory()) bulk = Connect(to_connect);
   try {
     AttachInfo info =
-        AttachTo(std::move(small), std::move(bulk), to_answer, meta_ ? meta_ : known_);
+        AttachTo(std::move(small), std::move(bulk), to_answer, meta_ ? meta_ : known_, version_);
     if (meta_) CheckSameGraph(*meta_, *info.meta, peer_ + " (before)", peer_);
     meta_ = info.meta;
+    version_ = info.version;
     known_ = nullptr;
     generation_++;
     // This must come last: memory mapped from the lost daemon would be read as if it were this
@@ -301,7 +304,8 @@ AttachInfo DaemonLink::AttachOnce(std::chrono::milliseconds to_connect,
 
 AttachInfo DaemonLink::AttachTo(ClientSocket small, std::optional<ClientSocket> bulk,
                                 std::chrono::milliseconds patience,
-                                const std::shared_ptr<const GraphMeta>& known) {
+                                const std::shared_ptr<const GraphMeta>& known,
+                                const std::optional<std::string>& version) {
   const bool want_segments = shares_memory();
   AttachInfo info;
   struct Mapping {
@@ -323,13 +327,13 @@ AttachInfo DaemonLink::AttachTo(ClientSocket small, std::optional<ClientSocket> 
         if (bulk) {
           connections_->bulk = std::make_unique<DaemonConnections::Attached>(
               thread_->provider(), std::move(*bulk), buffers_, lost);
-          bulk_attached = connections_->bulk->Attach(options_, JobRole::kBulk, false)
+          bulk_attached = connections_->bulk->Attach(options_, JobRole::kBulk, false, version)
                               .then([attached = connections_->bulk.get()](auto&& response) {
                                 attached->session = response.getSession();
                               });
         }
         auto small_attached = connections_->small->Attach(
-            options_, is_worker() ? JobRole::kBulk : JobRole::kTrainer, want_segments);
+            options_, is_worker() ? JobRole::kBulk : JobRole::kTrainer, want_segments, version);
         return small_attached.then([&, bulk_attached = kj::mv(bulk_attached)](
                                        auto&& response) mutable -> kj::Promise<void> {
           connections_->small->session = response.getSession();
@@ -337,6 +341,7 @@ AttachInfo DaemonLink::AttachTo(ClientSocket small, std::optional<ClientSocket> 
           AsKj([&] {
             CheckHello(response.getHello(), "the graphd at " + peer_);
             graph.emplace(response.getGraph(), "the graphd at " + peer_);
+            if (response.hasVersion()) info.version = response.getVersion().cStr();
             for (auto partition : BoundedList(response.getPartitions(), "partitions")) {
               info.partitions.push_back(ReadFeatures(partition, graph->schema()));
               if (!want_segments) continue;

@@ -63,7 +63,8 @@ class DaemonLink {
   // Connects and attaches, once and for the first time; waits up to the timeout for a daemon that
   // does not answer yet. If the daemon serves the graph `known`, a large partition book is not read
   // again.
-  AttachInfo Attach(std::shared_ptr<const GraphMeta> known = nullptr);
+  AttachInfo Attach(std::shared_ptr<const GraphMeta> known = nullptr,
+                    std::optional<std::string> version = std::nullopt);
 
   // Attaches again if the connection is still broken, within the timeout of the options. Throws as
   // Attach does, and Error(kInvalid) if the daemon serves another graph now. Threads that call this
@@ -98,7 +99,8 @@ class DaemonLink {
       GRAPHD_REQUIRES(reconnecting_);
   AttachInfo AttachTo(ClientSocket small, std::optional<ClientSocket> bulk,
                       std::chrono::milliseconds patience,
-                      const std::shared_ptr<const GraphMeta>& known);
+                      const std::shared_ptr<const GraphMeta>& known,
+                      const std::optional<std::string>& version);
   ClientSocket Connect(std::chrono::milliseconds patience) const;
   // Connects to the TCP port; throws Error(kInvalid) if the daemon is on this machine and has none.
   ClientSocket ConnectOverTcp(int timeout_ms) const;
@@ -123,6 +125,8 @@ class DaemonLink {
   // The graph of the first attach.
   std::shared_ptr<const GraphMeta> meta_ GRAPHD_GUARDED_BY(reconnecting_);
   std::shared_ptr<const GraphMeta> known_ GRAPHD_GUARDED_BY(reconnecting_);  // until then
+  // The version of the graph that the job uses.
+  std::optional<std::string> version_ GRAPHD_GUARDED_BY(reconnecting_);
   // The error of the last failed attempt, and when it ended.
   std::optional<Error> failure_ GRAPHD_GUARDED_BY(reconnecting_);
   Clock::time_point failed_ GRAPHD_GUARDED_BY(reconnecting_);

@@ -127,6 +127,15 @@ bool EdgeIndexes::Has(const EdgeIndexSpec& spec) const {
   return found != entries_.end() && IsReady(found->second);
 }
 
+std::vector<std::pair<EdgeIndexSpec, EdgeIndexes::Made>> EdgeIndexes::All() const {
+  const MutexLock lock(mutex_);
+  std::vector<std::pair<EdgeIndexSpec, Made>> all;
+  for (const auto& [spec, entry] : entries_) {
+    if (IsReady(entry)) all.emplace_back(spec, entry.get()->segment);
+  }
+  return all;
+}
+
 uint64_t EdgeIndexes::bytes() const {
   const MutexLock lock(mutex_);
   uint64_t sum = 0;

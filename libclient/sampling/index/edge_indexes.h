@@ -53,6 +53,8 @@ class EdgeIndexes {
   bool Has(const EdgeIndexSpec& spec) const;
   // Returns the size in bytes of all indexes made so far.
   uint64_t bytes() const;
+  // Returns all indexes made so far.
+  std::vector<std::pair<EdgeIndexSpec, Made>> All() const;
 
  private:
   struct Opened {

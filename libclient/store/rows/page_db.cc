@@ -486,6 +486,16 @@ uint64_t PageDb::memory() const {
   return bytes;
 }
 
+uint64_t PageDb::BytesOfTable(uint32_t table) const {
+  const PageKey first(table, 0), last(table, UINT64_MAX);
+  const rocksdb::Range pages(first.slice(), last.slice());
+  rocksdb::SizeApproximationOptions files;
+  files.include_files = true;
+  uint64_t bytes = 0;
+  return db_->GetApproximateSizes(files, db_->DefaultColumnFamily(), &pages, 1, &bytes).ok() ? bytes
+                                                                                             : 0;
+}
+
 uint64_t PageDb::bytes() const {
   uint64_t live = 0;
   db_->GetIntProperty("rocksdb.live-sst-files-size", &live);

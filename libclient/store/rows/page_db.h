@@ -77,7 +77,10 @@ class PageDb {
   // makes them fail instead.
   std::string trouble() const;
   void StopWaiting();
-  uint64_t bytes() const;   // approximate size of its files
+  uint64_t bytes() const;  // approximate size of its files
+  // Returns the approximate size of the part of its files that has pages of the table; 0 if RocksDB
+  // can't tell.
+  uint64_t BytesOfTable(uint32_t table) const;
   uint64_t memory() const;  // size of values that are not on the disk yet
 
  private:

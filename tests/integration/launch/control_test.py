@@ -2,9 +2,12 @@
 """Tests the verbs by which operators control servers that run."""
 
 import json
+import os
+import re
+import subprocess
 import unittest
 
-from harness import SLOW, GraphctlTest, read_line
+from harness import DEADLINE, GRAPHCTL, SLOW, GraphctlTest, read_line, wait_until, write_raw_graph
 
 HERE = ("--server_name", "ring", "--ip_config", "ip.txt")
 
@@ -55,6 +58,103 @@ class Control(GraphctlTest):
         refused = self.graphctl("debug", "requests", *HERE, "--limit", "0")
         self.assertEqual(refused.returncode, 2)
         self.assertIn("--limit", refused.stderr)
+        self.stop_server()
+
+    def test_memory_is_listed_by_array(self):
+        self.start_server()
+        answers = self.json_of("debug", "memory", *HERE)
+        status = self.json_of("server", "status", *HERE)
+        for answer, state in zip(answers, status):
+            partition = state["status"]["partitions"][0]
+            self.assertEqual(answer["graph_bytes"], partition["bytes"])
+            self.assertEqual(answer["num_arrays"], len(answer["arrays"]))
+            arrays = {each["name"]: each for each in answer["arrays"]}
+            self.assertEqual(arrays["indptr"]["dtype"], "uint64")
+            self.assertEqual(arrays["indptr"]["shape"], [partition["nodes"] + 1])
+            self.assertEqual(arrays["indptr"]["bytes"], 8 * (partition["nodes"] + 1))
+            self.assertEqual(answer["tensors"], [])
+        shown = self.graphctl("debug", "memory", *HERE, "--limit", "1")
+        self.assertEqual(shown.stdout.count("(the largest 1 of "), 2, shown.stdout)
+        self.stop_server()
+
+    def partition_next(self, name, nodes=80):
+        """Partitions a larger ring of the same name into a folder; returns its part config."""
+        raw = self.path("raw_" + name)
+        write_raw_graph(raw, nodes)
+        subprocess.run([GRAPHCTL, "partition", "--input", raw, "--graph_name", "ring",
+                        "--num_parts", "2", "--part_method", "random", "--output",
+                        self.path(name)], check=True, capture_output=True, timeout=DEADLINE)
+        return os.path.join(self.path(name), "ring.json")
+
+    def nodes_served(self):
+        return [sum(part["nodes"] for part in each["status"]["partitions"])
+                for each in self.json_of("server", "status", *HERE)]
+
+    def test_new_jobs_get_the_graph_that_the_server_was_switched_to(self):
+        self.start_server()
+        job = self.start_launch("--server_grace", "1", "echo up; exec sleep 3600", trainers=1)
+        self.assertIn("up", read_line(job.stdout))
+        following = self.partition_next("next")
+        done = self.graphctl("server", "switch", "next/ring.json", *HERE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.count(f"switched to {following} (fingerprint "), 2,
+                         done.stdout)
+        self.assertEqual(done.stdout.count("; 1 job keeps an earlier version\n"), 2, done.stdout)
+        self.assertEqual(sum(self.nodes_served()), 80)
+        for answer in self.json_of("server", "status", *HERE):
+            status = answer["status"]
+            self.assertEqual(status["part_config"], following)
+            self.assertEqual(len(status["graphs"]), 2)
+            self.assertEqual(status["jobs"][0]["fingerprint"], status["graphs"][1]["fingerprint"])
+            self.assertEqual([each["jobs"] for each in status["graphs"]], [0, 1])
+        shown = self.graphctl("ps", *HERE[:2]).stdout
+        self.assertEqual(shown.count("an earlier version, used by 1 job\n"), 2, shown)
+        self.assertEqual(len(re.findall(r"trainers attached here, graph [0-9a-f]{16}", shown)), 2,
+                         shown)
+        ended = self.graphctl("server", "end_job", "no_such_job", *HERE)
+        self.assertEqual(ended.returncode, 3)
+        job.kill()
+        job.communicate()
+        wait_until("the memory of the old graph", lambda: all(
+            len(each["status"]["graphs"]) == 1
+            for each in self.json_of("server", "status", *HERE)), 60)
+        self.stop_server()
+        self.start_server()
+        self.assertEqual(sum(self.nodes_served()), 80)  # the switch outlives a restart
+        self.stop_server()
+
+    def test_all_daemons_switch_or_none(self):
+        self.start_server()
+        before = self.nodes_served()
+        self.assertEqual(sum(before), 60)
+        # One partition claims to have a feature of a TiB.
+        self.partition_next("large")
+        header = self.path("large/part1/partition.json")
+        with open(header) as file:
+            partition = json.load(file)
+        for segment in partition["segments"]:
+            if segment["file"] != "node_feat.seg":
+                continue
+            rows = segment["arrays"][0]["shape"][0]
+            bytes_of = rows * 4 << 33
+            segment["arrays"].append({"name": "node/0/huge", "dtype": "float32",
+                                      "shape": [rows, 1 << 33], "offset": 4096,
+                                      "bytes": bytes_of, "xxh3": "0" * 16})
+            segment["total_bytes"] = 4096 + bytes_of
+            os.truncate(self.path("large/part1/node_feat.seg"), 4096 + bytes_of)
+        with open(header, "w") as file:
+            json.dump(partition, file)
+        refused = self.graphctl("server", "switch", "large/ring.json", *HERE)
+        self.assertEqual(refused.returncode, 6, refused.stderr)  # overloaded
+        self.assertRegex(refused.stderr, r"beside the version that is served.* TiB")
+        self.assertEqual(refused.stderr.count("nothing has changed here"), 1, refused.stderr)
+        self.assertEqual(self.nodes_served(), before)
+        unknown = self.graphctl("server", "switch", "nowhere/ring.json", *HERE)
+        self.assertEqual(unknown.returncode, 3, unknown.stderr)
+        # Without a path it is the configuration's, which has not changed.
+        same = self.json_of("server", "switch", *HERE)
+        self.assertEqual([each["ok"] for each in same], [True, True])
+        self.assertEqual(self.nodes_served(), before)
         self.stop_server()
 
     def test_without_ip_config_all_daemons_of_this_machine_are_asked(self):

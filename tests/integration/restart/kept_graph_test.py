@@ -6,6 +6,7 @@ and that it loads the graph again if the files or the descriptors are not the sa
 import fcntl
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "launch"))
-from harness import DEADLINE, GRAPHCTL, SLOW
+from harness import DEADLINE, GRAPHCTL, SLOW, partition, wait_until
 from restart_case import RestartCase
 from wide_graph import write_wide_graph
 
@@ -108,6 +109,39 @@ class KeptGraphTest(RestartCase):
         self.assertIn("it has other partitions", log)
         self.assertIn("partition 1 of 'ring'", log)
         self.assertNotIn("partition 0 of 'ring'", log)
+
+    def switch(self, *part_config):
+        return subprocess.run([GRAPHCTL, "server", "switch", *part_config, "--server_name", "ring",
+                               "--runtime_dir", self.path("run")],
+                              capture_output=True, text=True, timeout=10 * DEADLINE)
+
+    def test_the_next_process_takes_over_the_graph_of_a_switch(self):
+        self.start()
+        before = set(self.segments())
+        partition(self.path("next"), 2)
+        done = self.switch(self.path("next", "ring.json"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        wait_until("the store to have the other graph", lambda: not before & set(self.segments()))
+        wait_until("the manifest", lambda: "graph-manifest" in self.manager.kept)
+        self.kill()
+        log = self.start()
+        self.assertIn("to which this server was switched", log)
+        self.assertIn("took over the graph", log)
+        self.assertEqual({name.rsplit("-", 1)[1] for name in self.segments()}, self.mapped(), log)
+        # The note is obeyed until its file is removed.
+        note, = [name for name in os.listdir(self.path("state", "ring"))
+                 if name.endswith(".switched")]
+        self.kill()
+        shutil.rmtree(self.path("next"))
+        self.begin("--listen", f"127.0.0.1:{self.port}")
+        self.assertEqual(self.process.wait(DEADLINE * SLOW), 3, self.log())
+        self.assertIn(note, self.log())
+        with open(self.path("state", "ring", note), "w") as file:
+            file.write("nonsense")
+        self.begin("--listen", f"127.0.0.1:{self.port}")
+        self.assertEqual(self.process.wait(DEADLINE * SLOW), 9, self.log())
+        os.remove(self.path("state", "ring", note))
+        self.assertNotIn("switched", self.start())
 
     def test_a_graph_of_two_gigabytes_is_ready_at_once(self):
         partition_wide(self.folder, 2 << 30)

@@ -21,6 +21,24 @@ std::shared_ptr<const GraphMeta> SmallMeta() {
   return std::make_shared<const GraphMeta>(std::move(meta));
 }
 
+// Eight users and no ranges: the owner of each is told one by one.
+std::shared_ptr<const GraphMeta> MappedMeta() {
+  GraphMeta meta{"small", Schema({"user"}, {{"user", "knows", "user"}}),
+                 PartitionBook(IdMap::FromOwners("node", {1, 0, 1, 0, 1, 1, 0, 1}, 2),
+                               IdMap::FromRanges("edge", {{{0, 3}, {3, 6}}})),
+                 "", 1};
+  return std::make_shared<const GraphMeta>(std::move(meta));
+}
+
+// Ten users as in SmallMeta, of which other partitions own other ones.
+std::shared_ptr<const GraphMeta> OtherCutMeta() {
+  GraphMeta meta{"small", Schema({"user"}, {{"user", "knows", "user"}}),
+                 PartitionBook(IdMap::FromRanges("node", {{{0, 5}, {5, 10}}}),
+                               IdMap::FromRanges("edge", {{{0, 3}, {3, 6}}})),
+                 "", 1};
+  return std::make_shared<const GraphMeta>(std::move(meta));
+}
+
 class TensorHostTest : public ::testing::Test {
  protected:
   // Returns a host to which jobs a and b are connected.
@@ -69,6 +87,39 @@ TEST_F(TensorHostTest, AShareHasTheRowsOfItsPartition) {
               host->Open({"a", 1}, 0, Spec("x", false), true, false);
             }),
             ErrorCode::kNotFound);
+}
+
+TEST_F(TensorHostTest, AJobGetsTheRowsOfItsVersionOfTheGraph) {
+  auto host = NewHost();
+  host->Open({"a", 1}, 1, Spec("mine", false), true, false);
+  const auto opened = host->Open({"b", 2, MappedMeta()}, 1, Spec("mine", false), true, false);
+  EXPECT_EQ(opened.share.stored_rows, 5);
+  EXPECT_EQ(opened.share.info.spec.rows, 8);
+  const auto share = host->FindToRead("b", opened.share.table);
+  EXPECT_EQ(*share->table->row_ids(), (std::vector<int64_t>{0, 2, 4, 5, 7}));
+}
+
+TEST_F(TensorHostTest, ATensorWithRowsOfAnotherVersionIsRefusedByName) {
+  auto host = NewHost();
+  host->Open({"a", 1}, 1, Spec("x", true), true, false);
+  for (const auto& meta : {MappedMeta(), OtherCutMeta()}) {
+    const TensorHost::Caller caller{"b", 2, meta};
+    std::string text;
+    EXPECT_EQ(CodeOf([&] { host->Open(caller, 1, Spec("x", true), true, false); }, &text),
+              ErrorCode::kInvalid);
+    EXPECT_NE(text.find("tensor 'x' does not suit the version"), std::string::npos) << text;
+    // It can be opened in order to drop it, and says what is wrong.
+    const auto opened = host->Open(caller, 1, Spec("x", true), false, false);
+    EXPECT_NE(opened.share.trouble, "");
+    EXPECT_NE(host->List("b", meta).at(0).trouble, "");
+    EXPECT_NE(host->ListAll(meta).at(0).trouble, "");
+  }
+  EXPECT_EQ(host->ListAll().at(0).trouble, "");
+  // The same rows in another version are the same tensor.
+  EXPECT_EQ(host->Open({"b", 2, SmallMeta()}, 1, Spec("x", true), true, false).share.trouble, "");
+  host->Drop("b",
+             host->Open({"b", 2, OtherCutMeta()}, 1, Spec("x", true), false, false).share.table);
+  EXPECT_TRUE(host->ListAll().empty());
 }
 
 TEST_F(TensorHostTest, AMismatchNamesTheDifferences) {

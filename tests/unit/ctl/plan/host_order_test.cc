@@ -40,7 +40,8 @@ HostOrder SomeOrder() {
   order.trainers_on_machine = 2;
   order.server.keys = "/keys";
   order.key_files = {{"ca.pem", "text\n"}};
-  order.control = {ControlVerb::kEndJob, "alice@host-1", "the night's run", "j1", "debug", 7};
+  order.control = {ControlVerb::kEndJob, "alice@host-1", "the night's run", "j1", "debug", 7,
+                   "/data/g.json",       "0123"};
   return order;
 }
 

@@ -132,6 +132,47 @@ TEST_F(Control, RequestsInFlightSayWhatTheyWaitFor) {
             [&] { return Operate([](ControlClient& c) { return c.Requests(1); }).total == 0; });
 }
 
+TEST_F(Control, MemoryIsListedByArrayAndByTensor) {
+  const DistGraph graph = DistGraph(Initialize(TrainerOf("memory")));
+  DistEmbedding embedding(graph, {.name = "emb", .dim = 16});
+  SparseAdagrad optimizer({&embedding}, {.mode = StepMode::kSynchronous});
+  Tensor gradients = Tensor::Empty(DType::kFloat32, {3, 16});
+  for (float& value : gradients.as<float>()) value = 1;
+  embedding.Backward(kSomeNodes, gradients);
+  optimizer.Step();
+  optimizer.Wait();
+  const MemoryUse use = Operate([](ControlClient& c) { return c.Memory(100); });
+  const ServerStatus status = Status();
+  ASSERT_EQ(status.partitions.size(), 1U);
+  EXPECT_EQ(use.graph_bytes, status.partitions[0].bytes);
+  EXPECT_EQ(use.index_bytes, status.partitions[0].index_bytes);
+  ASSERT_TRUE(status.store.has_value());
+  EXPECT_EQ(use.tensor_bytes + use.buffer_bytes, status.store->resident_bytes);
+  const auto indptr = std::find_if(use.arrays.begin(), use.arrays.end(),
+                                   [](const ArrayMemory& a) { return a.name == "indptr"; });
+  ASSERT_NE(indptr, use.arrays.end());
+  EXPECT_EQ(indptr->segment, "graph");
+  EXPECT_EQ(indptr->type, "_N:_E:_N");
+  EXPECT_EQ(indptr->dtype, "uint64");
+  EXPECT_EQ(indptr->shape, std::vector<int64_t>{1001});
+  EXPECT_EQ(indptr->bytes, 8008U);
+  EXPECT_FALSE(indptr->pages.empty());
+  ASSERT_EQ(use.num_tensors, 1U);
+  const TensorMemory& tensor = use.tensors.at(0);
+  EXPECT_EQ(tensor.name, "emb");
+  EXPECT_EQ(tensor.job_id, "");  // an embedding is persistent
+  EXPECT_EQ(tensor.shape, (std::vector<int64_t>{1000, 16}));
+  EXPECT_EQ(tensor.bytes, status.tensors.at(0).resident_bytes);
+  EXPECT_GT(tensor.bytes, 0U);
+  EXPECT_GT(tensor.changed_bytes, 0U);
+  EXPECT_LE(tensor.changed_bytes, use.changed_bytes);
+  // The largest array is shown if only one is wanted.
+  const MemoryUse one = Operate([](ControlClient& c) { return c.Memory(1); });
+  ASSERT_EQ(one.arrays.size(), 1U);
+  EXPECT_EQ(one.num_arrays, use.arrays.size());
+  for (const ArrayMemory& array : use.arrays) EXPECT_LE(array.bytes, one.arrays[0].bytes);
+}
+
 TEST_F(Control, AStepWaitsForTheOtherTrainers) {
   std::string ended;
   std::thread trainer([&] {
