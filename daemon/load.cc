@@ -12,6 +12,7 @@
 #include "base/failure.h"
 #include "base/log.h"
 #include "base/memory_limit.h"
+#include "base/rng.h"
 #include "base/strings.h"
 #include "daemon/restart/kept_graph.h"
 #include "format/load.h"
@@ -61,6 +62,20 @@ void KeepGraph(const KeptGraph& graph, DescriptorStore& store) {
   });
 }
 
+// Returns a number that identifies these files with their contents; clients that keep rows compare
+// it when they attach.
+uint64_t DataId(const std::vector<FileStamp>& files) {
+  uint64_t id = 0;
+  for (const FileStamp& file : files) {
+    for (const char c : file.path) id = CombineKeys(id, static_cast<unsigned char>(c));
+    for (const uint64_t number :
+         {file.device, file.inode, file.bytes, static_cast<uint64_t>(file.modified)}) {
+      id = CombineKeys(id, number);
+    }
+  }
+  return id | 1;
+}
+
 bool IsWritableTmpfs(const std::string& directory) {
   struct statfs status {};
   return ::statfs(directory.c_str(), &status) == 0 && status.f_type == TMPFS_MAGIC &&
@@ -90,7 +105,8 @@ std::unique_ptr<ServedGraph> LoadGraph(const DaemonOptions& options, DescriptorS
   std::optional<KeptGraph> kept = KeptGraph::Take(store, options.part_config, options.parts);
   const bool was_kept = kept.has_value();
   KeptGraph loaded = was_kept ? *std::move(kept) : LoadPartitions(options);
-  auto graph = std::make_unique<ServedGraph>(loaded.partitions, std::exchange(loaded.indexes, {}));
+  auto graph = std::make_unique<ServedGraph>(loaded.partitions, std::exchange(loaded.indexes, {}),
+                                             DataId(loaded.files));
   if (was_kept) {
     LogInfo("took over the graph of an earlier process within ", SecondsSince(start), " s");
   }
