@@ -130,6 +130,9 @@ class Training(TrainerHosts):
         remote = self.launch(train)
         self.assertEqual(remote.returncode, 0, remote.stderr + remote.stdout)
         self.assertIn("10.99.0.3: is ready, without a server", remote.stderr)
+        # Rows that each host keeps of the others change nothing.
+        cached = self.launch("--row_cache", "16MiB", train)
+        self.assertEqual(cached.returncode, 0, cached.stderr + cached.stdout)
         # Three trainers on one machine, which divide the seeds as the three hosts do.
         self.write("ip.txt", "10.99.0.1 30050 2\n10.99.0.1 30050 1\n")
         local = self.launch("--extra_envs", "GRAPHD_REMOTE_TRAINERS=1", "--num_samplers", "0", train,
@@ -140,6 +143,7 @@ class Training(TrainerHosts):
             return sorted(re.sub(r"^\[[^]]*\] | in [0-9.]+ s", "", line)
                           for line in done.stdout.splitlines())
         self.assertEqual(numbers(remote), numbers(local))
+        self.assertEqual(numbers(remote), numbers(cached))
         accuracy = float(re.search(r"test accuracy: ([0-9.]+)", remote.stdout)[1])
         print(f"    test accuracy {accuracy}, both with a host without a partition and locally")
         self.assertGreater(accuracy, 0.85)
