@@ -46,12 +46,15 @@ Division Divide(const CacheShape& shape) {
   }
   const uint64_t usable = shape.bytes - header;
   Division division;
+  // Large extents lie on huge pages.
+  if (const uint64_t bytes = usable / kMostExtents; bytes >= kHugePage / 4) {
+    division.extent_bytes = (bytes + kHugePage - 1) / kHugePage * kHugePage;
+    division.num_extents = static_cast<uint32_t>(usable / division.extent_bytes);
+    return division;
+  }
   division.num_extents =
       static_cast<uint32_t>(std::clamp<uint64_t>(usable / kLeastExtent, 1, kMostExtents));
-  division.extent_bytes = usable / division.num_extents;
-  // Large extents lie on huge pages.
-  const uint64_t unit = division.extent_bytes >= 4 * kHugePage ? kHugePage : kPage;
-  division.extent_bytes -= division.extent_bytes % unit;
+  division.extent_bytes = usable / division.num_extents / kPage * kPage;
   return division;
 }
 

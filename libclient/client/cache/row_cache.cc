@@ -12,6 +12,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/rng.h"
 #include "base/row_access.h"
 #include "client/cache/sieve_queue.h"
 
@@ -22,17 +23,11 @@ constexpr size_t kBlock = 32;  // rows whose sets are prefetched together
 
 size_t RoundUp(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
-// Mixes all bits of an id (splitmix64).
-uint64_t Hash(int64_t id) noexcept {
-  uint64_t h = static_cast<uint64_t>(id) + 0x9e3779b97f4a7c15;
-  h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9;
-  h = (h ^ (h >> 27)) * 0x94d049bb133111eb;
-  return h ^ (h >> 31);
-}
+uint64_t Hash(int64_t id) noexcept { return Mix64(static_cast<uint64_t>(id) + kRngStep); }
 
 // A row's extent, and the one where it was before that one was added; the same if there was none.
 struct Choice {
-  uint32_t now = 0, before = 0;
+  uint8_t now = 0, before = 0;
 };
 
 // The consistent hash of Lamping and Veach: `now` is a number below `count`, which changes for
@@ -46,11 +41,11 @@ Choice JumpHash(uint64_t key, uint32_t count) noexcept {
     next = static_cast<int64_t>(static_cast<double>(last + 1) *
                                 (2147483648.0 / static_cast<double>((key >> 33) + 1)));
   }
-  return {static_cast<uint32_t>(last), static_cast<uint32_t>(before)};
+  return {static_cast<uint8_t>(last), static_cast<uint8_t>(before)};
 }
 
-// Returns the tag of a row; 0 is none.
-uint16_t TagOf(uint64_t hash) noexcept { return static_cast<uint16_t>(hash) | 1; }
+// Returns the tag of a row; 0 is none. The other bits of the hash choose the extent and the set.
+uint16_t TagOf(uint64_t hash) noexcept { return static_cast<uint16_t>(hash >> 16) | 1; }
 
 // Returns a bit for each of the 16 tags that equals `tag`.
 uint32_t Matches(const CacheSet& set, uint16_t tag) noexcept {
@@ -75,6 +70,21 @@ bool HasEnded(pid_t pid) noexcept { return ::kill(pid, 0) != 0 && errno == ESRCH
 
 }  // namespace
 
+// The choices of all hashes for a number of extents: computing one takes longer than copying a row.
+struct RowCache::Choices {
+  static constexpr size_t kSize = 4096;
+  explicit Choices(uint32_t count) {
+    for (size_t i = 0; i < kSize; i++) {
+      const Choice choice = JumpHash(Mix64(i), count);
+      now[i] = choice.now;
+      before[i] = choice.before;
+    }
+  }
+  std::array<uint8_t, kSize> now, before;
+};
+
+RowCache::~RowCache() = default;
+
 struct RowCache::Place {
   std::byte* set = nullptr;
   std::byte* before = nullptr;      // the set where the row was before its extent was added
@@ -87,6 +97,7 @@ struct RowCache::Place {
 // The extents of a feature, as this process sees them at one time.
 struct RowCache::Extents {
   uint32_t count = 0;
+  const Choices* choices = nullptr;
   std::array<std::byte*, kMostExtents> begin;
 };
 
@@ -145,7 +156,7 @@ RowCache::RowCache(CacheMemory& memory, std::vector<uint64_t> rows)
   }
 }
 
-RowCache::Extents RowCache::ExtentsOf(size_t table) const noexcept {
+RowCache::Extents RowCache::ExtentsOf(size_t table) {
   const CacheTable& shared = memory_.tables()[table];
   Extents extents;
   const uint32_t most = std::min(kMostExtents, memory_.num_extents());
@@ -154,6 +165,9 @@ RowCache::Extents RowCache::ExtentsOf(size_t table) const noexcept {
     const uint32_t extent = shared.extents[i].load(std::memory_order_relaxed);
     extents.begin[i] = memory_.extent(std::min(extent, memory_.num_extents() - 1));
   }
+  std::call_once(computed_[extents.count],
+                 [&] { choices_[extents.count] = std::make_unique<Choices>(extents.count); });
+  extents.choices = choices_[extents.count].get();
   return extents;
 }
 
@@ -161,10 +175,10 @@ RowCache::Place RowCache::Locate(const Table& table, const Extents& extents,
                                  int64_t id) const noexcept {
   const uint64_t hash = Hash(id);
   const uint64_t set = (hash >> 32) * table.sets_per_extent >> 32;
-  const Choice choice = JumpHash(hash, extents.count);
+  const size_t i = hash % Choices::kSize;
   Place place;
-  place.set = extents.begin[choice.now] + set * table.set_bytes;
-  place.before = extents.begin[choice.before] + set * table.set_bytes;
+  place.set = extents.begin[extents.choices->now[i]] + set * table.set_bytes;
+  place.before = extents.begin[extents.choices->before[i]] + set * table.set_bytes;
   place.tag = TagOf(hash);
   return place;
 }
@@ -176,7 +190,13 @@ bool RowCache::FindIn(const Table& table, int64_t id, Place& place) noexcept {
   for (uint32_t matches = Matches(set, place.tag); matches != 0; matches &= matches - 1) {
     const auto way = static_cast<unsigned>(std::countr_zero(matches));
     const std::byte* slot = place.set + sizeof(CacheSet) + way * table.slot_bytes;
-    if (__atomic_load_n(reinterpret_cast<const int64_t*>(slot), __ATOMIC_RELAXED) != id) continue;
+    // Copy compares the id, when the row has been prefetched. Reading it here would wait for
+    // memory, and is only needed to select among equal tags.
+    const bool is_last = (matches & (matches - 1)) == 0;
+    if (!is_last &&
+        __atomic_load_n(reinterpret_cast<const int64_t*>(slot), __ATOMIC_RELAXED) != id) {
+      continue;
+    }
     place.slot = slot;
     place.bit = 1U << way;
     return true;
@@ -224,7 +244,6 @@ void RowCache::Read(size_t index, std::span<const int64_t> ids, std::span<const 
     for (size_t i = begin; i < std::min(begin + kBlock, ids.size()); i++) {
       places[i - begin] = Locate(table, extents, ids[i]);
       __builtin_prefetch(places[i - begin].set);
-      __builtin_prefetch(places[i - begin].before);
     }
   };
   const auto find = [&](size_t i) {
@@ -292,7 +311,7 @@ void RowCache::Store(const Table& table, const Extents& extents, int64_t id, con
 }
 
 void RowCache::Insert(size_t index, std::span<const int64_t> ids,
-                      std::span<const int64_t> positions, const std::byte* rows) noexcept {
+                      std::span<const int64_t> positions, const std::byte* rows) {
   constexpr size_t kRowsAtOnce = 1024;  // between two looks at whether an extent is needed
   constexpr size_t kAhead = 8;
   if (!CanHold(index)) return;

@@ -2,10 +2,12 @@
 #pragma once
 #include <sys/types.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,6 +36,7 @@ class RowCache {
  public:
   // `memory` outlives the cache; `rows` as in CacheShape.
   explicit RowCache(CacheMemory& memory, std::vector<uint64_t> rows = {});
+  ~RowCache();
   RowCache(const RowCache&) = delete;
   RowCache& operator=(const RowCache&) = delete;
 
@@ -49,7 +52,7 @@ class RowCache {
   // Stores rows: row ids[i] is row positions[i] of `rows`. Rows that are there already stay; those
   // whose set another thread changes are left out.
   void Insert(size_t table, std::span<const int64_t> ids, std::span<const int64_t> positions,
-              const std::byte* rows) noexcept;
+              const std::byte* rows);
 
   RowCacheCounts counts() const noexcept;
   // Returns the bytes of the memory, and those of the extents that are in use, by all processes.
@@ -63,9 +66,10 @@ class RowCache {
   };
   struct Place;  // the place of a row, if it is cached
   struct Extents;
+  struct Choices;
   class Change;
 
-  Extents ExtentsOf(size_t table) const noexcept;
+  Extents ExtentsOf(size_t table);
   Place Locate(const Table& table, const Extents& extents, int64_t id) const noexcept;
   static void Find(const Table& table, int64_t id, Place& place) noexcept;
   static bool FindIn(const Table& table, int64_t id, Place& place) noexcept;
@@ -86,6 +90,9 @@ class RowCache {
   const pid_t pid_;
   std::vector<Table> tables_;
   const std::vector<uint64_t> rows_;
+  // [number of extents], computed when first needed
+  std::array<std::once_flag, kMostExtents + 1> computed_;
+  std::array<std::unique_ptr<const Choices>, kMostExtents + 1> choices_;
   std::atomic<bool> is_full_{false};  // no extent is left, or no memory for it
   alignas(64) std::atomic<uint64_t> hits_{0}, misses_{0}, hit_bytes_{0};
   alignas(64) std::atomic<uint64_t> inserted_{0}, evicted_{0};
