@@ -17,6 +17,7 @@
 #include "base/failure.h"
 #include "base/log.h"
 #include "base/memory_limit.h"
+#include "base/rng.h"
 #include "base/strings.h"
 #include "daemon/restart/kept_graph.h"
 #include "daemon/switch_record.h"
@@ -91,11 +92,26 @@ KeptGraph LoadPartitions(const DaemonOptions& options, const PartConfig& config,
   return graph;
 }
 
+// Returns a number that identifies these files with their contents; clients that keep rows compare
+// it when they attach.
+uint64_t DataId(const std::vector<FileStamp>& files) {
+  uint64_t id = 0;
+  for (const FileStamp& file : files) {
+    for (const char c : file.path) id = CombineKeys(id, static_cast<unsigned char>(c));
+    for (const uint64_t number :
+         {file.device, file.inode, file.bytes, static_cast<uint64_t>(file.modified)}) {
+      id = CombineKeys(id, number);
+    }
+  }
+  return id | 1;
+}
+
 // Makes what the daemon serves of the partitions, with the arrays that --index names, which are
 // added to `loaded`. `each` is called after each array.
 std::shared_ptr<ServedGraph> Serve(const DaemonOptions& options, KeptGraph& loaded,
                                    const std::function<void()>& each) {
-  auto graph = std::make_shared<ServedGraph>(loaded.partitions, std::exchange(loaded.indexes, {}));
+  auto graph = std::make_shared<ServedGraph>(loaded.partitions, std::exchange(loaded.indexes, {}),
+                                             DataId(loaded.files));
   for (const std::string& text : options.indexes) {
     const EdgeIndexSpec spec = ParseIndex(graph->meta().schema, text);
     for (PartId part : options.parts) {

@@ -9,6 +9,7 @@ import tempfile
 # name -> what it measures
 PROGRAMS = {
     "sampling_bench": "sampling methods, walks and relabelling, in one thread",
+    "row_cache_bench": "epochs and rows over TCP, with and without a row cache",
     "transfer_bench": "rows, hops and batches of a daemon, mapped and over sockets; attaching",
     "store_bench": "pushes to a table, its recovery, and reads, without a daemon",
     "tensor_bench": "steps of an embedding that a daemon serves, and recovery of the daemon",

@@ -8,9 +8,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <numeric>
+#include <span>
 #include <thread>
 
 #include "base/file.h"
@@ -133,8 +136,34 @@ std::vector<int64_t> RandomIds(size_t count, int64_t below, uint64_t seed) {
   return ids;
 }
 
+namespace {
+
+// Draws the ends of edges as R-MAT does, and gives the nodes random numbers.
+void DrawPowerLaw(std::span<uint32_t> src, std::span<uint32_t> dst, uint64_t nodes) {
+  const auto levels = static_cast<unsigned>(std::bit_width(nodes - 1));
+  std::vector<uint32_t> numbers(nodes);
+  std::iota(numbers.begin(), numbers.end(), 0U);
+  CounterRng random(7);
+  for (size_t i = nodes; i > 1; i--) std::swap(numbers[i - 1], numbers[random.Below(i)]);
+  for (size_t i = 0; i < src.size(); i++) {
+    uint64_t from = 0, to = 0;
+    do {
+      from = to = 0;
+      for (unsigned level = 0; level < levels; level++) {
+        const uint64_t draw = random.Below(100);  // 57, 19, 19 and 5 of a hundred
+        from = 2 * from + (draw >= 76 ? 1 : 0);
+        to = 2 * to + ((draw >= 57 && draw < 76) || draw >= 95 ? 1 : 0);
+      }
+    } while (from >= nodes || to >= nodes);
+    src[i] = numbers[from];
+    dst[i] = numbers[to];
+  }
+}
+
+}  // namespace
+
 ServedGraph::ServedGraph(int64_t nodes, int64_t degree, int64_t columns,
-                         const std::vector<std::string>& arguments) {
+                         const std::vector<std::string>& arguments, Ends ends) {
   std::string pattern = (std::filesystem::temp_directory_path() / "graphd-bench-XXXXXX").string();
   if (!::mkdtemp(pattern.data())) ThrowErrno("can't make", pattern);
   directory_ = pattern;
@@ -144,6 +173,9 @@ ServedGraph::ServedGraph(int64_t nodes, int64_t degree, int64_t columns,
   graph.nodes[0].features.push_back({"feat", RandomTensor<float>({nodes, columns}, 1000, 1)});
   graph.edges[0].src = RandomTensor<uint32_t>({nodes * degree}, limit, 2);
   graph.edges[0].dst = RandomTensor<uint32_t>({nodes * degree}, limit, 3);
+  if (ends == Ends::kPowerLaw) {
+    DrawPowerLaw(graph.edges[0].src.as<uint32_t>(), graph.edges[0].dst.as<uint32_t>(), limit);
+  }
   PartitionOptions options;
   options.graph_name = "random";
   options.num_parts = 1;

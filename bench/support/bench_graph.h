@@ -37,13 +37,17 @@ const DistGraph& LocalGraph(const Shape& shape);
 
 std::vector<int64_t> RandomIds(size_t count, int64_t below, uint64_t seed);
 
+// The distribution of the ends of edges: uniform, or R-MAT's (Chakrabarti, Zhan and Faloutsos,
+// 2004) with the parameters of Graph500, whose degrees follow a power law.
+enum class Ends { kUniform, kPowerLaw };
+
 // A homogeneous graph with node features "feat", written to a temporary directory and served by a
 // graphd process with the additional arguments. Both are removed with the object. Tensors are
 // stored in the directory.
 class ServedGraph {
  public:
   ServedGraph(int64_t nodes, int64_t degree, int64_t columns,
-              const std::vector<std::string>& arguments = {});
+              const std::vector<std::string>& arguments = {}, Ends ends = Ends::kUniform);
   ~ServedGraph();
   ServedGraph(const ServedGraph&) = delete;
   ServedGraph& operator=(const ServedGraph&) = delete;

@@ -275,6 +275,8 @@ json StatusToJson(const ServerStatus& status) {
           {"rows_served", status.rows_served},
           {"edges_sampled", status.edges_sampled},
           {"bytes_sent", status.bytes_sent},
+          {"rows_cached", status.rows_cached},
+          {"rows_not_cached", status.rows_not_cached},
           {"rss_bytes", status.rss_bytes}};
 }
 

@@ -24,8 +24,8 @@ GRAPHD_JSON_FIELDS(ServerSpec, server_name, address, port, parts, num_parts, amo
 GRAPHD_JSON_FIELDS(KeyFile, name, text)
 GRAPHD_JSON_FIELDS(TrainerPlan, rank, local_rank, local_world_size, part, label)
 GRAPHD_JSON_FIELDS(JobSpec, job_id, secret, workspace, log_dir, ip_config, ip_config_text, command,
-                   master_addr, world_size, num_samplers, num_omp_threads, extra_envs, master_port,
-                   detach, max_restarts, remote_trainers, trainer_hosts)
+                   master_addr, world_size, num_samplers, row_cache, num_omp_threads, extra_envs,
+                   master_port, detach, max_restarts, remote_trainers, trainer_hosts)
 GRAPHD_JSON_FIELDS(Meeting, host, num_hosts, name, address, port, host_timeout)
 GRAPHD_JSON_FIELDS(FollowSpec, job, output, lines, until_end)
 NLOHMANN_JSON_SERIALIZE_ENUM(HostAction, {{HostAction::kRun, "run"},
@@ -102,6 +102,7 @@ std::vector<std::pair<std::string, std::string>> TrainerEnvironment(const HostOr
   if (!order.server.runtime_dir.empty()) {
     variables.emplace_back("GRAPHD_RUNTIME_DIR", order.server.runtime_dir);
   }
+  if (job.row_cache > 0) variables.emplace_back("GRAPHD_ROW_CACHE", StrCat(job.row_cache));
   if (!order.server.keys.empty()) variables.emplace_back("GRAPHD_KEYS", order.server.keys);
   if (!order.server.secret.empty()) variables.emplace_back("GRAPHD_SECRET", order.server.secret);
   for (const std::string& assignment : job.extra_envs) {

@@ -56,6 +56,7 @@ struct JobSpec {
   std::string master_addr;
   int world_size = 0;
   int num_samplers = 0;
+  uint64_t row_cache = 0;   // bytes on each machine; 0: none
   int num_omp_threads = 0;  // 0: the machine's cores divided by its trainers
   std::vector<std::string> extra_envs;
   int master_port = 0;      // 0: a free port, chosen on the master's host

@@ -185,6 +185,7 @@ LaunchPlan MakeLaunchPlan(const LaunchOptions& options, const std::vector<HostLi
                       plan.master_addr,
                       plan.world_size,
                       options.num_samplers,
+                      options.row_cache,
                       options.num_omp_threads,
                       options.extra_envs,
                       options.master_port,

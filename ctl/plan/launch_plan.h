@@ -26,6 +26,7 @@ struct LaunchOptions {
   // Hosts that only compute. Each has num_trainers unless it says otherwise, and at least one.
   std::vector<TrainerHost> trainer_hosts;
   int num_samplers = 0;
+  uint64_t row_cache = 0;  // bytes on each machine; 0: none
   int num_omp_threads = 0;
   int master_port = 0;  // 0: a free port, chosen on the master's host
   double host_timeout = 20;

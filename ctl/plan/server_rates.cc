@@ -14,11 +14,13 @@ namespace {
 using nlohmann::json;
 
 // Pairs of names: in MachineRates' result, in a status.
-constexpr std::array<std::pair<const char*, const char*>, 4> kCounters{
+constexpr std::array<std::pair<const char*, const char*>, 6> kCounters{
     {{"requests", "requests"},
      {"rows", "rows_served"},
      {"edges", "edges_sampled"},
-     {"bytes_sent", "bytes_sent"}}};
+     {"bytes_sent", "bytes_sent"},
+     {"rows_cached", "rows_cached"},
+     {"rows_not_cached", "rows_not_cached"}}};
 
 double Number(const json& status, const char* name) { return ValueOr(status, name, 0.0); }
 
@@ -41,6 +43,14 @@ std::string Rate(const json& machine, const char* name) {
   return machine.contains(name) ? Short(Number(machine, name)) : "-";
 }
 
+// Returns the share of the rows that trainers looked for in their caches and found there.
+std::string HitRate(const json& machine) {
+  const double found = Number(machine, "rows_cached");
+  const double all = found + Number(machine, "rows_not_cached");
+  if (!(all > 0)) return "-";
+  return StrCat(static_cast<int>(std::clamp(100 * found / all, 0.0, 100.0)), "%");
+}
+
 using Row = std::vector<std::string>;
 
 Row MachineRow(const json& machine) {
@@ -57,6 +67,7 @@ Row MachineRow(const json& machine) {
           machine.contains("bytes_sent")
               ? HumanBytes(static_cast<uint64_t>(std::max(0.0, Number(machine, "bytes_sent"))))
               : "-",
+          HitRate(machine),
           HumanBytes(ValueOr(machine, "rss_bytes", uint64_t{0})),
           HumanBytes(ValueOr(machine, "tensor_bytes", uint64_t{0}))};
 }
@@ -111,7 +122,7 @@ json MachineRates(const std::string& host, const json& before, const json& after
 
 std::vector<std::string> RatesTable(const json& machines) {
   std::vector<Row> rows{{"MACHINE", "SERVER", "JOBS", "TRAINERS", "REQUESTS/s", "ROWS/s", "EDGES/s",
-                         "PUSHES/s", "SENT/s", "MEMORY", "TENSORS"}};
+                         "PUSHES/s", "SENT/s", "CACHED", "MEMORY", "TENSORS"}};
   for (const json& machine : machines) rows.push_back(MachineRow(machine));
   std::vector<size_t> widths(rows[0].size());
   for (const Row& row : rows) {

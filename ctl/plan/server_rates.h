@@ -11,8 +11,8 @@ namespace graphd::ctl {
 
 // Returns one machine's line: {"host", "server_name", "pid", "uptime_seconds", "rss_bytes",
 // "tensor_bytes", "jobs", "trainers"} and, per second since `before`, {"seconds", "requests",
-// "rows", "edges", "pushes", "bytes_sent"}. The latter are absent if `before` is null or the daemon
-// was restarted since.
+// "rows", "edges", "pushes", "bytes_sent", "rows_cached", "rows_not_cached"}. The latter are absent
+// if `before` is null or the daemon was restarted since.
 nlohmann::json MachineRates(const std::string& host, const nlohmann::json& before,
                             const nlohmann::json& after);
 

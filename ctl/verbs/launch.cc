@@ -194,6 +194,10 @@ void AddLaunch(CLI::App& app, const UserCommand& command) {
                    "Sampler threads of each trainer's data loaders")
       ->default_val(0)
       ->check(CLI::Range(0, 4096));
+  verb->add_option(Flags("row_cache"), launch.row_cache,
+                   "Memory on each machine for rows of features that other machines serve, e.g. "
+                   "2GiB, which its trainers share (default: none)")
+      ->transform(CLI::AsSizeValue(false));
   verb->add_option(Flags("num_omp_threads"), launch.num_omp_threads,
                    "OMP_NUM_THREADS of each trainer (default: cores / trainers of its machine)")
       ->check(CLI::Range(1, 4096));

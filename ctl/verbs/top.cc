@@ -25,7 +25,8 @@ using nlohmann::json;
 
 constexpr const char* kTopExamples = R"(
 Rows and edges are those in graphd's answers; trainers on its own machine read most of them from
-mapped memory, without a request.
+mapped memory, without a request. CACHED is the share of the rows that trainers on other machines
+looked for in their row caches (graphctl launch --row_cache) and found there.
 
 Examples:
   graphctl top                                    # every server of this machine

@@ -44,6 +44,7 @@ kj::Promise<void> GraphService::Hop(HopContext context, const RequestPtr& reques
   auto params = context.getParams();
   auto partition = graph_.Find(params.getPart());
   auto indexes = graph_.indexes(params.getPart());
+  requests_.counters().CountCached(params.getCached(), params.getNotCached());
   auto job = std::make_shared<HopJob>(partition, indexes, requests_.buffers(), params);
   auto room = std::make_shared<Outbox::Room>(requests_.outbox()->Reserve(job->row_bytes()));
   context.releaseParams();
@@ -87,6 +88,7 @@ kj::Promise<void> GraphService::Hop(HopContext context, const RequestPtr& reques
 kj::Promise<void> GraphService::Gather(GatherContext context, const RequestPtr& request) {
   auto params = context.getParams();
   auto partition = graph_.Find(params.getPart());
+  requests_.counters().CountCached(params.getCached(), params.getNotCached());
   const bool is_edge = params.getIsEdge();
   const FeatureTable& table =
       FindFeature(*partition, is_edge, params.getType(), params.getName().cStr());

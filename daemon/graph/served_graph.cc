@@ -37,8 +37,9 @@ ServedGraph::Owners ShareOwners(const IdMap& map, const char* what) {
 
 }  // namespace
 
-ServedGraph::ServedGraph(std::vector<std::shared_ptr<const Partition>> partitions, Indexes made)
-    : partitions_(std::move(partitions)) {
+ServedGraph::ServedGraph(std::vector<std::shared_ptr<const Partition>> partitions, Indexes made,
+                         uint64_t data_id)
+    : partitions_(std::move(partitions)), data_id_(data_id) {
   GRAPHD_CHECK(!partitions_.empty(), "a daemon serves at least one partition");
   meta_ = partitions_[0]->shared_meta();
   const auto ready = std::make_shared<const Indexes>(std::move(made));

@@ -19,11 +19,14 @@ class ServedGraph {
   // Derived arrays by partition.
   using Indexes = std::map<std::pair<PartId, EdgeIndexSpec>, EdgeIndexes::Made>;
 
-  // `partitions` are of one graph, at least one. Derived arrays in `made` need not be built. Throws
+  // `partitions` are of one graph, at least one. Derived arrays in `made` need not be built.
+  // `data_id` identifies what the partitions were loaded from; 0: nothing does. Throws
   // Error(kOverloaded) if there is no memory to share a mapped book.
-  explicit ServedGraph(std::vector<std::shared_ptr<const Partition>> partitions, Indexes made = {});
+  explicit ServedGraph(std::vector<std::shared_ptr<const Partition>> partitions, Indexes made = {},
+                       uint64_t data_id = 0);
 
   const GraphMeta& meta() const noexcept { return *meta_; }
+  uint64_t data_id() const noexcept { return data_id_; }
   // The owners of a large mapped book, for clients on this machine, and their checksum.
   struct Owners {
     std::shared_ptr<const Segment> segment;  // null if the graph's message has the map
@@ -55,6 +58,7 @@ class ServedGraph {
   std::shared_ptr<const GraphMeta> meta_;
   Owners node_owners_, edge_owners_;
   std::vector<PartitionStatus> status_;
+  const uint64_t data_id_;
 };
 
 // Parses a value of --index: "out:REL", "alias:SRC:REL:DST/FEATURE", "order:REL/FEATURE". Throws

@@ -50,6 +50,7 @@ class alignas(64) Durations {
 // cache lines of their own.
 struct alignas(64) RequestCounters {
   std::atomic<uint64_t> requests{0}, rows_served{0}, edges_sampled{0}, bytes_sent{0};
+  std::atomic<uint64_t> rows_cached{0}, rows_not_cached{0};  // by the caches of clients
   std::atomic<uint64_t> checkpoints{0};  // shares of checkpoints that were written
   // Requests that failed, by ErrorCode.
   std::array<std::atomic<uint64_t>, static_cast<size_t>(ErrorCode::kInternal) + 1> errors{};
@@ -59,6 +60,11 @@ struct alignas(64) RequestCounters {
 
   void CountError(ErrorCode code) noexcept {
     errors[static_cast<size_t>(code)].fetch_add(1, std::memory_order_relaxed);
+  }
+  // Counts the rows that a client has looked for in its cache.
+  void CountCached(uint64_t found, uint64_t not_found) noexcept {
+    if (found != 0) rows_cached.fetch_add(found, std::memory_order_relaxed);
+    if (not_found != 0) rows_not_cached.fetch_add(not_found, std::memory_order_relaxed);
   }
   Durations& durations_of(RequestKind kind) noexcept {
     return durations[static_cast<size_t>(kind)];

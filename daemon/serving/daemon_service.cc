@@ -67,6 +67,7 @@ void DaemonService::WritePartitions(const ServedGraph& graph, bool want_segments
   auto out = results.initPartitions(static_cast<kj::uint>(partitions.size()));
   for (kj::uint p = 0; p < out.size(); p++) {
     out[p].setPart(partitions[p]->id());
+    out[p].setDataId(graph.data_id());
     WriteFeatures(*partitions[p], out[p]);
     if (!want_segments) continue;
     const auto& segments = partitions[p]->segments();

@@ -47,6 +47,8 @@ ServerStatus StatusOf(const ServiceContext& context, const DaemonInfo& info) {
   status.rows_served = context.counters.rows_served;
   status.edges_sampled = context.counters.edges_sampled;
   status.bytes_sent = context.counters.bytes_sent;
+  status.rows_cached = context.counters.rows_cached;
+  status.rows_not_cached = context.counters.rows_not_cached;
   status.rss_bytes = ResidentBytes();
   status.tensors = context.tensors.ListAll();
   status.store = context.tensors.status();

@@ -2,6 +2,8 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 // Fast reading and writing of rows of a few hundred bytes at random places in memory.
@@ -22,6 +24,66 @@ constexpr size_t RowsAhead(size_t row_bytes) noexcept {
 // bytes. Another thread may change the row meanwhile if the caller detects that afterwards
 // (sequence lock): the compiler moves no memory access across the call.
 void CopyRow(const std::byte* from, std::byte* to, size_t bytes) noexcept;
+
+// ThreadSanitizer can't know that a sequence lock detects torn rows: for it, rows are copied in
+// pieces that the language guarantees to be atomic.
+#ifdef __SANITIZE_THREAD__
+constexpr bool kWholeRows = false;
+#else
+constexpr bool kWholeRows = true;
+#endif
+
+// Acquire and release cost nothing on x86-64, and order the values with the words. ThreadSanitizer
+// does not reorder, and would keep a vector clock for each piece, which takes gigabytes.
+constexpr int kPieceLoad = kWholeRows ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED;
+constexpr int kPieceStore = kWholeRows ? __ATOMIC_RELEASE : __ATOMIC_RELAXED;
+
+// Copies atomically in pieces of T. Only the shared side is aligned.
+template <class T>
+void LoadPieces(const std::byte* from, std::byte* to, size_t bytes) noexcept {
+  const T* source = reinterpret_cast<const T*>(from);
+  for (size_t i = 0; i < bytes / sizeof(T); i++) {
+    const T piece = __atomic_load_n(source + i, kPieceLoad);
+    std::memcpy(to + i * sizeof(T), &piece, sizeof(T));
+  }
+}
+
+template <class T>
+void StorePieces(const std::byte* from, std::byte* to, size_t bytes) noexcept {
+  T* target = reinterpret_cast<T*>(to);
+  for (size_t i = 0; i < bytes / sizeof(T); i++) {
+    T piece;
+    std::memcpy(&piece, from + i * sizeof(T), sizeof(T));
+    __atomic_store_n(target + i, piece, kPieceStore);
+  }
+}
+
+// Copies a row out of memory that another thread or process may change meanwhile, under a sequence
+// lock; the row is aligned to its pieces.
+inline void LoadRow(const std::byte* from, std::byte* to, size_t bytes) noexcept {
+  if (kWholeRows && bytes >= kLeastRowCopy) {
+    CopyRow(from, to, bytes);
+  } else if (bytes % 8 == 0) {
+    LoadPieces<uint64_t>(from, to, bytes);
+  } else if (bytes % 4 == 0) {
+    LoadPieces<uint32_t>(from, to, bytes);
+  } else {
+    LoadPieces<uint8_t>(from, to, bytes);
+  }
+}
+
+// Does the reverse.
+inline void StoreRow(const std::byte* from, std::byte* to, size_t bytes) noexcept {
+  if (kWholeRows && bytes >= kLeastRowCopy) {
+    CopyRow(from, to, bytes);
+  } else if (bytes % 8 == 0) {
+    StorePieces<uint64_t>(from, to, bytes);
+  } else if (bytes % 4 == 0) {
+    StorePieces<uint32_t>(from, to, bytes);
+  } else {
+    StorePieces<uint8_t>(from, to, bytes);
+  }
+}
 
 inline constexpr size_t kLine = 64;
 

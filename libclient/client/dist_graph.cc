@@ -162,6 +162,19 @@ void DistGraph::DetachEdata(const std::string& name, EdgeTypeId etype) const {
   attached_->Remove(true, etype, name);
 }
 
+RowCacheStatistics DistGraph::row_cache_statistics() const noexcept {
+  const CachedRows* rows = access_->cache();
+  if (rows == nullptr) return {};
+  const RowCacheCounts counts = rows->cache().counts();
+  return {counts.hits,
+          counts.misses,
+          counts.hit_bytes,
+          counts.inserted,
+          counts.evicted,
+          rows->cache().capacity(),
+          rows->cache().used_bytes()};
+}
+
 TrafficCounts DistGraph::traffic() const noexcept {
   const Traffic& counted = access_->traffic();
   return {counted.messages, counted.row_messages, counted.sampling_bytes, counted.row_bytes};

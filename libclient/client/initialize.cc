@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <random>
 #include <utility>
 
 #include "base/fork.h"
+#include "base/rng.h"
 #include "base/secret.h"
 #include "base/strings.h"
 #include "client/environment.h"
@@ -136,6 +138,32 @@ std::shared_ptr<GraphAccess> OpenStandalone(const Options& options) {
       std::move(no_links), std::move(ports), std::make_shared<Traffic>(), options.timeout);
 }
 
+// Joins the row cache of this machine; returns null if the options want none, or if no partition is
+// read over the network.
+std::unique_ptr<CachedRows> JoinCache(const Options& options, const GraphMeta& meta,
+                                      const PartitionFeatures& merged,
+                                      const std::vector<std::shared_ptr<DaemonLink>>& links,
+                                      const std::vector<std::shared_ptr<const Partition>>& mapped,
+                                      const std::vector<uint64_t>& data_ids) {
+  if (options.row_cache == 0) return nullptr;
+  uint64_t data = 0;
+  std::vector<bool> is_remote(links.size());
+  for (const char c : meta.graph_name) data = CombineKeys(data, static_cast<unsigned char>(c));
+  for (size_t p = 0; p < links.size(); p++) {
+    data = CombineKeys(data, data_ids[p]);
+    if (mapped[p] != nullptr) continue;
+    is_remote[p] = true;
+    if (data_ids[p] == 0) {
+      Throw(ErrorCode::kVersion, "the graphd at ", links[p]->peer(), " is older than this client ",
+            "and does not say which data it has, so that its rows can't be cached; upgrade it, or ",
+            "run without a row cache (GRAPHD_ROW_CACHE, --row_cache)");
+    }
+  }
+  if (std::ranges::none_of(is_remote, std::identity())) return nullptr;
+  return std::make_unique<CachedRows>(options.row_cache, data, meta.book, is_remote, merged.nodes,
+                                      merged.edges);
+}
+
 std::shared_ptr<GraphAccess> Connect(const Options& options) {
   if (options.ip_config.empty()) {
     Throw(ErrorCode::kInvalid, "no ip_config given (GRAPHD_IP_CONFIG) to find server '",
@@ -155,6 +183,7 @@ std::shared_ptr<GraphAccess> Connect(const Options& options) {
   std::shared_ptr<const GraphMeta> meta;
   std::optional<std::string> version;  // the graph's, which the first daemon decides
   std::vector<PartitionFeatures> features;
+  std::vector<uint64_t> data_ids(hosts.size());
   for (const DaemonAddress& address : daemons) {
     auto link = MakeAbandonedInChildren<DaemonLink>(thread, buffers, traffic, options, address);
     const auto port = MakeLinkPort(link);
@@ -173,6 +202,7 @@ std::shared_ptr<GraphAccess> Connect(const Options& options) {
       }
       links[static_cast<size_t>(part)] = link;
       ports[static_cast<size_t>(part)] = port;
+      data_ids[static_cast<size_t>(part)] = found->data_id;
       features.push_back(std::move(*found));
     }
     for (const auto& partition : info.mapped) {
@@ -187,9 +217,10 @@ std::shared_ptr<GraphAccess> Connect(const Options& options) {
     }
   }
   PartitionFeatures merged = MergeFeatures(*meta, std::move(features));
+  auto cache = JoinCache(options, *meta, merged, links, mapped, data_ids);
   return std::make_shared<GraphAccess>(meta, std::move(merged.nodes), std::move(merged.edges),
                                        std::move(mapped), std::move(links), std::move(ports),
-                                       std::move(traffic), options.timeout);
+                                       std::move(traffic), options.timeout, std::move(cache));
 }
 
 // Returns a partition of this machine or, if it has none, any.
@@ -223,6 +254,7 @@ Options Options::FromEnvironment() {
   options.role = ParseMachineRole(EnvironmentText("GRAPHD_ROLE"), "GRAPHD_ROLE");
   options.remote_trainers = EnvironmentInt("GRAPHD_REMOTE_TRAINERS", 0, 0, 1 << 20);
   options.part = EnvironmentInt("GRAPHD_PART_ID", -1, 0, 1 << 20);
+  options.row_cache = EnvironmentBytes("GRAPHD_ROW_CACHE");
   options.num_samplers = EnvironmentInt("GRAPHD_NUM_SAMPLERS", 0, 0, 1024);
   options.timeout = std::chrono::seconds(EnvironmentInt("GRAPHD_TIMEOUT", 30, 1, 86400));
   const std::string transport = EnvironmentText("GRAPHD_TRANSPORT");

@@ -91,6 +91,7 @@ struct PartitionInfo {
   part @0 :Int32;
   features @1 :List(Feature);
   segments @2 :List(SegmentInfo);  # only if wantSegments was set
+  dataId @3 :UInt64;       # changes when the daemon's files do; 0: unknown, by an older daemon
 }
 
 struct Initializer {
@@ -166,6 +167,8 @@ struct Status {
   records @21 :List(JobRecord);
   drained @22 :Drained;    # null while new jobs are taken
   graphs @23 :List(GraphVersion);  # the current version of the graph, and those that jobs still use
+  rowsCached @24 :UInt64;  # rows that clients' caches had, and those that they had not
+  rowsNotCached @25 :UInt64;
 
   struct PartitionStatus {
     part @0 :Int32;
@@ -286,12 +289,15 @@ struct EdgeIndex {
 # that the partition owns; requests with other ids are refused.
 interface Session {
   # Samples one hop: applies every rule to its seeds (own nodes, unless the rule is outward), and
-  # also returns features of own seeds.
-  hop @0 (part :Int32, seeds :List(Seeds), rules :List(SamplingRule), rows :List(SeedRows))
+  # also returns features of own seeds. `cached` and `notCached` count the rows of this daemon that
+  # the client's cache had, or had not, since its last message.
+  hop @0 (part :Int32, seeds :List(Seeds), rules :List(SamplingRule), rows :List(SeedRows),
+          cached :UInt64, notCached :UInt64)
       -> (samples :List(Sampled), rows :List(Data));
 
   # Returns rows of a feature by type-wise id, in the order of `ids`.
-  gather @1 (part :Int32, isEdge :Bool, type :Int32, name :Text, ids :Data) -> (rows :Data);
+  gather @1 (part :Int32, isEdge :Bool, type :Int32, name :Text, ids :Data, cached :UInt64,
+             notCached :UInt64) -> (rows :Data);
 
   # Returns `count` rows from local row `begin` on.
   slice @2 (part :Int32, isEdge :Bool, type :Int32, name :Text, begin :Int64, count :Int64)

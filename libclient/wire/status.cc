@@ -132,6 +132,8 @@ void WriteStatus(const ServerStatus& status, wire::Status::Builder out) {
   out.setRowsServed(status.rows_served);
   out.setEdgesSampled(status.edges_sampled);
   out.setBytesSent(status.bytes_sent);
+  out.setRowsCached(status.rows_cached);
+  out.setRowsNotCached(status.rows_not_cached);
   out.setRssBytes(status.rss_bytes);
   auto tensors = out.initTensors(Size(status.tensors.size()));
   for (kj::uint i = 0; i < tensors.size(); i++) WriteShare(status.tensors[i], tensors[i]);
@@ -173,6 +175,8 @@ ServerStatus ReadStatus(wire::Status::Reader in) {
   status.rows_served = in.getRowsServed();
   status.edges_sampled = in.getEdgesSampled();
   status.bytes_sent = in.getBytesSent();
+  status.rows_cached = in.getRowsCached();
+  status.rows_not_cached = in.getRowsNotCached();
   status.rss_bytes = in.getRssBytes();
   for (auto tensor : BoundedList(in.getTensors(), "tensors"))
     status.tensors.push_back(ReadShare(tensor));

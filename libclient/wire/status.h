@@ -90,7 +90,8 @@ struct ServerStatus {
   std::vector<TensorShare> tensors;
   std::optional<StoreStatus> store;     // set once there is a tensor
   std::vector<JobRecord> records = {};  // jobs that work without their launcher, also ended ones
-  std::optional<DrainStatus> drained = {};  // set while no new jobs are taken
+  std::optional<DrainStatus> drained = {};        // set while no new jobs are taken
+  uint64_t rows_cached = 0, rows_not_cached = 0;  // found in clients' caches, and not found
   // The current version of the graph, and those before it that jobs still use.
   std::vector<GraphVersionStatus> graphs = {};
 };

@@ -85,14 +85,14 @@ _graphctl() {
         *::--num_trainers | *::--num_trainers_per_machine | *::--objtype | *::--optimizer | \
         *::--output | *::--part | *::--part-config | *::--part-method | *::--part_config | \
         *::--part_method | *::--python | *::--reason | *::--rel-data-path | *::--rel_data_path | \
-        *::--runtime-dir | *::--runtime_dir | *::--script-folder | *::--script_folder | \
-        *::--secret | *::--seed | *::--separator | *::--server-grace | *::--server-name | \
-        *::--server_grace | *::--server_name | *::--split | *::--src-col | *::--src_col | \
-        *::--ssh-config | *::--ssh-port | *::--ssh-username | *::--ssh_config | *::--ssh_port | \
-        *::--ssh_username | *::--stall-timeout | *::--stall_timeout | *::--start-timeout | \
-        *::--start_timeout | *::--state-dir | *::--state_dir | *::--store-as | *::--store_as | \
-        *::--tensor | *::--tensors | *::--timeout | *::--trainer-hosts | *::--trainer_hosts | \
-        *::--workspace)
+        *::--row-cache | *::--row_cache | *::--runtime-dir | *::--runtime_dir | \
+        *::--script-folder | *::--script_folder | *::--secret | *::--seed | *::--separator | \
+        *::--server-grace | *::--server-name | *::--server_grace | *::--server_name | \
+        *::--split | *::--src-col | *::--src_col | *::--ssh-config | *::--ssh-port | \
+        *::--ssh-username | *::--ssh_config | *::--ssh_port | *::--ssh_username | \
+        *::--stall-timeout | *::--stall_timeout | *::--start-timeout | *::--start_timeout | \
+        *::--state-dir | *::--state_dir | *::--store-as | *::--store_as | *::--tensor | \
+        *::--tensors | *::--timeout | *::--trainer-hosts | *::--trainer_hosts | *::--workspace)
         skip=yes ;;
     esac
   done
@@ -135,11 +135,11 @@ _graphctl() {
         --num-omp-threads | --num-parts | --num-samplers | --num-servers | --num-trainers | \
         --num-trainers-per-machine | --num_hops | --num_nodes | --num_omp_threads | \
         --num_parts | --num_samplers | --num_servers | --num_trainers | \
-        --num_trainers_per_machine | --part | --python | --reason | --seed | --server-grace | \
-        --server-name | --server_grace | --server_name | --split | --src-col | --src_col | \
-        --ssh-port | --ssh-username | --ssh_port | --ssh_username | --stall-timeout | \
-        --stall_timeout | --start-timeout | --start_timeout | --store-as | --store_as | \
-        --tensor | --tensors | --timeout)
+        --num_trainers_per_machine | --part | --python | --reason | --row-cache | --row_cache | \
+        --seed | --server-grace | --server-name | --server_grace | --server_name | --split | \
+        --src-col | --src_col | --ssh-port | --ssh-username | --ssh_port | --ssh_username | \
+        --stall-timeout | --stall_timeout | --start-timeout | --start_timeout | --store-as | \
+        --store_as | --tensor | --tensors | --timeout)
         return ;;
   esac
   if [[ -n $paths ]]; then
@@ -157,13 +157,14 @@ _graphctl() {
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
         --trainer_hosts --part_config --num_servers --state_dir --durability --memory_dir
         --embedding_memory --graphd --keys --secret --insecure --start_timeout --launcher
-        --num_trainers --num_samplers --num_omp_threads --extra_envs --master_port --log_dir
-        --keep_alive --server_grace --detach --max_restarts --graph_format --dry_run --json'
+        --num_trainers --num_samplers --row_cache --num_omp_threads --extra_envs --master_port
+        --log_dir --keep_alive --server_grace --detach --max_restarts --graph_format --dry_run
+        --json'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
         --ssh-accept-new --connect-timeout --host-timeout --trainer-hosts --part-config
         --num-servers --state-dir --memory-dir --embedding-memory --start-timeout --num-trainers
-        --num-samplers --num-omp-threads --extra-envs --master-port --log-dir --keep-alive
-        --server-grace --max-restarts --graph-format --dry-run'
+        --num-samplers --row-cache --num-omp-threads --extra-envs --master-port --log-dir
+        --keep-alive --server-grace --max-restarts --graph-format --dry-run'
       ;;
     'attach')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port

@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "book.h"
+#include "client/environment.h"
 #include "client/machine_role.h"
 #include "client/routing/graph_access.h"
 #include "graphd/node_split.h"
@@ -39,6 +40,9 @@ Options SessionOptionsFrom(const py::dict& given) {
   take("remote_trainers", options.remote_trainers);
   take("part", options.part);
   take("num_samplers", options.num_samplers);
+  if (given.contains("row_cache") && !given["row_cache"].is_none()) {
+    options.row_cache = ParseBytes(py::str(given["row_cache"]).cast<std::string>(), "row_cache");
+  }
   if (given.contains("role") && !given["role"].is_none()) {
     options.role = ParseMachineRole(given["role"].cast<std::string>(), "role");
   }
@@ -214,6 +218,19 @@ void DefineGraph(py::module_& m) {
              traffic["sampling_bytes"] = counts.sampling_bytes;
              traffic["row_bytes"] = counts.row_bytes;
              return traffic;
+           })
+      .def("row_cache_statistics",
+           [](const DistGraph& self) {
+             const RowCacheStatistics counts = self.row_cache_statistics();
+             py::dict statistics;
+             statistics["hits"] = counts.hits;
+             statistics["misses"] = counts.misses;
+             statistics["hit_bytes"] = counts.hit_bytes;
+             statistics["inserted"] = counts.inserted;
+             statistics["evicted"] = counts.evicted;
+             statistics["capacity_bytes"] = counts.capacity_bytes;
+             statistics["used_bytes"] = counts.used_bytes;
+             return statistics;
            })
       .def("barrier", [](const DistGraph& self) { Call([&] { self.Barrier(); }); });
 }

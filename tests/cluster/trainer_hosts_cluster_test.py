@@ -56,7 +56,12 @@ class Training(TrainerHosts):
         remote = self.launch(self.python(*TRAINING))
         self.assertEqual(remote.returncode, 0, remote.stderr + remote.stdout)
         self.assertIn("10.99.0.3: is ready, without a server", remote.stderr)
-        self.assertEqual(numbers_of(remote), numbers_of(self.train_locally()))
+        local = numbers_of(self.train_locally())
+        self.assertEqual(numbers_of(remote), local)
+        # Rows that each host keeps of the others change nothing.
+        cached = self.launch("--row_cache", "16MiB", self.python(*TRAINING))
+        self.assertEqual(cached.returncode, 0, cached.stderr + cached.stdout)
+        self.assertEqual(numbers_of(cached), local)
         accuracy = accuracy_of(remote)
         print(f"    test accuracy {accuracy}, both with a host without a partition and locally")
         self.assertGreater(accuracy, 0.85)

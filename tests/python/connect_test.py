@@ -80,6 +80,24 @@ class Sessions(unittest.TestCase):
         loader = graphd.distributed.DistNodeDataLoader(g, mine, NeighborSampler([2]), batch_size=64)
         self.assertEqual(sum(len(seeds) for _, seeds, _ in loader), len(mine))
 
+    def test_rows_of_remote_partitions_are_cached_if_asked_for(self):
+        daemons = self.serve("sbm_2p_metis")
+        with unittest.mock.patch.dict(os.environ, {"GRAPHD_TRANSPORT": "tcp"}):
+            plain = self.connect(daemons).graph()
+            cached = self.connect(daemons, row_cache="8MiB").graph()
+        nodes = torch.arange(plain.num_nodes())
+        for _ in range(2):
+            self.assertTrue(torch.equal(cached.ndata["feat"][nodes], plain.ndata["feat"][nodes]))
+        counts = cached.row_cache_statistics()
+        self.assertGreater(counts["hits"], 0.95 * len(nodes))
+        self.assertEqual(counts["hits"] + counts["misses"], 2 * len(nodes))
+        self.assertEqual(counts["hit_bytes"] % counts["hits"], 0)
+        self.assertLessEqual(counts["used_bytes"], 8 << 20)
+        self.assertEqual(set(plain.row_cache_statistics().values()), {0})
+        for wrong in ("8 elephants", -1, 1.5):
+            with self.assertRaisesRegex(graphd.errors.InvalidError, "row_cache"):
+                self.connect(daemons, row_cache=wrong)
+
     def test_a_session_has_a_job_of_its_own_whatever_the_environment_says(self):
         ranks = {"RANK": "1", "WORLD_SIZE": "2", "GRAPHD_JOB_ID": "other"}
         with unittest.mock.patch.dict(os.environ, ranks):

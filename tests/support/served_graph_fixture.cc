@@ -78,9 +78,11 @@ ServedGraphFixture::ServedGraphFixture(const std::vector<std::vector<int>>& part
 
 ServedGraphFixture::ServedGraphFixture(const RawGraph& graph,
                                        const std::vector<std::vector<int>>& parts_of_daemon,
-                                       int num_parts, std::vector<std::string> arguments)
+                                       int num_parts, std::vector<std::string> arguments,
+                                       std::vector<std::string> store_as)
     : parts_(parts_of_daemon), arguments_(std::move(arguments)) {
   PartitionOptions options;
+  options.storage.store_as = std::move(store_as);
   options.graph_name = "hubs";
   options.num_parts = num_parts;
   options.method = PartMethod::kRandom;

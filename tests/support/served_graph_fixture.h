@@ -22,9 +22,10 @@ class ServedGraphFixture {
   // files. All daemons get `arguments`.
   explicit ServedGraphFixture(const std::vector<std::vector<int>>& parts_of_daemon,
                               int num_parts = 2, std::vector<std::string> arguments = {});
-  // Serves another graph under the same name, "hubs".
+  // Serves another graph under the same name, "hubs"; `store_as` as in StorageOptions.
   ServedGraphFixture(const RawGraph& graph, const std::vector<std::vector<int>>& parts_of_daemon,
-                     int num_parts = 2, std::vector<std::string> arguments = {});
+                     int num_parts = 2, std::vector<std::string> arguments = {},
+                     std::vector<std::string> store_as = {});
 
   const std::string& part_config() const noexcept { return part_config_; }
   const std::string& ip_config() const noexcept { return ip_config_; }

@@ -19,6 +19,7 @@ bool SameMap(const IdMap& a, const IdMap& b) {
 PartitionFeatures ReadFeatures(wire::PartitionInfo::Reader in, const Schema& schema) {
   PartitionFeatures features;
   features.part = in.getPart();
+  features.data_id = in.getDataId();
   features.nodes.resize(static_cast<size_t>(schema.num_ntypes()));
   features.edges.resize(static_cast<size_t>(schema.num_etypes()));
   for (auto feature : BoundedList(in.getFeatures(), "features")) {

@@ -13,6 +13,7 @@ namespace graphd {
 // Names, dtypes and row shapes of one partition's features.
 struct PartitionFeatures {
   PartId part = 0;
+  uint64_t data_id = 0;  // changes when the files of its daemon do; 0: unknown
   std::vector<std::vector<FeatureInfo>> nodes, edges;  // [type]
 };
 

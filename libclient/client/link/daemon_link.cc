@@ -223,6 +223,15 @@ void DaemonLink::Lost(DaemonConnections* connections) {
   lost_.NotifyAll();
 }
 
+// Must be called before the session is used, so that rows of other data are never taken for those
+// of the first.
+void DaemonLink::NoteData(wire::Daemon::AttachResults::Reader attached) {
+  std::vector<uint64_t> ids;
+  for (auto partition : attached.getPartitions()) ids.push_back(partition.getDataId());
+  if (data_ids_.empty()) data_ids_ = ids;
+  if (ids != data_ids_) data_has_changed_ = true;
+}
+
 DaemonConnections::Attached* DaemonLink::AttachedFor(Lane lane) {
   if (!connections_) return nullptr;
   return lane == Lane::kBulk && connections_->bulk ? connections_->bulk.get()
@@ -328,7 +337,8 @@ AttachInfo DaemonLink::AttachTo(ClientSocket small, std::optional<ClientSocket> 
           connections_->bulk = std::make_unique<DaemonConnections::Attached>(
               thread_->provider(), std::move(*bulk), buffers_, lost);
           bulk_attached = connections_->bulk->Attach(options_, JobRole::kBulk, false, version)
-                              .then([attached = connections_->bulk.get()](auto&& response) {
+                              .then([this, attached = connections_->bulk.get()](auto&& response) {
+                                NoteData(response);
                                 attached->session = response.getSession();
                               });
         }
@@ -336,6 +346,7 @@ AttachInfo DaemonLink::AttachTo(ClientSocket small, std::optional<ClientSocket> 
             options_, is_worker() ? JobRole::kBulk : JobRole::kTrainer, want_segments, version);
         return small_attached.then([&, bulk_attached = kj::mv(bulk_attached)](
                                        auto&& response) mutable -> kj::Promise<void> {
+          NoteData(response);
           connections_->small->session = response.getSession();
           kj::Vector<kj::Promise<void>> descriptors;
           AsKj([&] {

@@ -73,6 +73,28 @@ class DaemonLink {
   bool is_broken() const noexcept { return broken_; }
   // Returns how often this link has attached.
   uint64_t generation() const noexcept { return generation_; }
+  // Returns whether the daemon has loaded other files since this link attached for the first time.
+  bool data_has_changed() const noexcept { return data_has_changed_; }
+
+  // Numbers of rows that were looked for in the cache of this process, and that the daemon does not
+  // know of yet.
+  struct Cached {
+    uint64_t found = 0, not_found = 0;
+  };
+  void CountCached(const Cached& rows) noexcept {
+    cached_.fetch_add(rows.found, std::memory_order_relaxed);
+    not_cached_.fetch_add(rows.not_found, std::memory_order_relaxed);
+  }
+  // Writes these numbers into a request, and starts again at 0.
+  template <class Request>
+  void WriteCached(Request& request) noexcept {
+    if (cached_.load(std::memory_order_relaxed) == 0 &&
+        not_cached_.load(std::memory_order_relaxed) == 0) {
+      return;
+    }
+    request.setCached(cached_.exchange(0, std::memory_order_relaxed));
+    request.setNotCached(not_cached_.exchange(0, std::memory_order_relaxed));
+  }
   // Returns whether this process works for the trainer of its rank (Options::is_worker).
   bool is_worker() const noexcept { return options_.is_worker; }
   // Returns whether the daemon's memory may be mapped.
@@ -107,6 +129,7 @@ class DaemonLink {
   // On the RPC thread
   void Lost(DaemonConnections* connections);
   void Ping(Lane lane);
+  void NoteData(wire::Daemon::AttachResults::Reader attached);
   DaemonConnections::Attached* AttachedFor(Lane lane);
   void KeepAttached();
 
@@ -121,6 +144,9 @@ class DaemonLink {
   std::unique_ptr<DaemonConnections> connections_;  // touched on the RPC thread only
   std::atomic<bool> broken_{true};                  // before attaching, and when the peer has gone
   std::atomic<uint64_t> generation_{0};
+  std::vector<uint64_t> data_ids_;  // dataId of the partitions at first; on the RPC thread
+  std::atomic<bool> data_has_changed_{false};
+  std::atomic<uint64_t> cached_{0}, not_cached_{0};
   Mutex reconnecting_;  // one thread at a time attaches
   // The graph of the first attach.
   std::shared_ptr<const GraphMeta> meta_ GRAPHD_GUARDED_BY(reconnecting_);

@@ -8,14 +8,16 @@ namespace graphd {
 
 RpcThread::Pending StartGather(DaemonLink& link, PartId part, const FeatureRef& feature,
                                const RowsToRead& rows) {
-  return StartReading(link, rows, [=](wire::Session::Client& session, capnp::MessageSize size) {
-    auto request = session.gatherRequest(size);
-    request.setPart(part);
-    request.setIsEdge(feature.is_edge);
-    request.setType(feature.type);
-    request.setName(feature.name);
-    return request;
-  });
+  return StartReading(link, rows,
+                      [=, &link](wire::Session::Client& session, capnp::MessageSize size) {
+                        auto request = session.gatherRequest(size);
+                        link.WriteCached(request);
+                        request.setPart(part);
+                        request.setIsEdge(feature.is_edge);
+                        request.setType(feature.type);
+                        request.setName(feature.name);
+                        return request;
+                      });
 }
 
 RpcThread::Pending StartSlice(DaemonLink& link, PartId part, const FeatureRef& feature,

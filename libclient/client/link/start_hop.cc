@@ -87,6 +87,7 @@ RpcThread::Pending StartHop(DaemonLink& link, PartId part, const GraphMeta& meta
                                                   size_t) -> kj::Promise<void> {
     auto request = session.hopRequest(capnp::MessageSize{HopWords(hop), 0});
     WriteHop(meta, part, hop, request);
+    link.WriteCached(request);
     const uint64_t asked = request.totalSize().wordCount * 8;
     return request.send().then([&link, &meta, &hop, &answer, asked](auto&& response) {
       AsKj([&] { ReadAnswer(response, link, meta, hop, answer, asked); });

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "client/routing/cached_rows.h"
 #include "client/routing/owner_split.h"
 #include "client/routing/partition_hop.h"
 #include "sampling/hop_sampler.h"
@@ -15,6 +16,7 @@ namespace graphd {
 struct AccessScratch {
   std::vector<OwnerSplit> splits;  // [ntype], or the first for calls on one type
   std::vector<int64_t> rows;
+  std::vector<MissingRows> missing;  // [part]
   HopSampler hop_sampler;
   std::vector<PartitionHop> hops;                      // [part]
   std::vector<std::unique_ptr<RelabelTable>> relabel;  // [ntype], made when first used

@@ -22,7 +22,8 @@ GraphAccess::GraphAccess(std::shared_ptr<const GraphMeta> meta,
                          std::vector<std::shared_ptr<const Partition>> mapped,
                          std::vector<std::shared_ptr<DaemonLink>> links,
                          std::vector<std::shared_ptr<TensorPort>> ports,
-                         std::shared_ptr<Traffic> traffic, std::chrono::milliseconds timeout)
+                         std::shared_ptr<Traffic> traffic, std::chrono::milliseconds timeout,
+                         std::unique_ptr<CachedRows> cache)
     : meta_(std::move(meta)),
       node_features_(std::move(node_features)),
       edge_features_(std::move(edge_features)),
@@ -31,6 +32,7 @@ GraphAccess::GraphAccess(std::shared_ptr<const GraphMeta> meta,
       ports_(std::move(ports)),
       traffic_(std::move(traffic)),
       timeout_(timeout),
+      cache_(std::move(cache)),
       buffers_(BufferPool::Create()) {
   indexes_.resize(mapped_.size());
   for (size_t p = 0; p < mapped_.size(); p++) {
@@ -80,6 +82,28 @@ size_t GraphAccess::RowBytes(const FeatureInfo& info) const {
   return bytes;
 }
 
+std::optional<size_t> GraphAccess::CachedFeature(PartId part, const FeatureRef& feature) const {
+  if (cache_ == nullptr || is_mapped(part) || link(part).data_has_changed()) return std::nullopt;
+  return cache_->Find(feature);
+}
+
+bool GraphAccess::ReadCached(PartId part, const FeatureRef& feature, const RowsToRead& rows,
+                             MissingRows& missing) const {
+  missing.Clear();  // drops those of an earlier attempt
+  const std::optional<size_t> cached = CachedFeature(part, feature);
+  if (!cached) return false;
+  link(part).CountCached(cache_->Read(*cached, rows.ids, rows.positions, rows.out, missing));
+  return true;
+}
+
+void GraphAccess::StoreMissing(PartId part, const FeatureRef& feature, size_t row_bytes,
+                               MissingRows& missing, std::byte* out) const {
+  // If the daemon has loaded other data meanwhile, the rows may be of either.
+  if (const auto cached = CachedFeature(part, feature)) cache_->Store(*cached, missing, out);
+  missing.CopyAgain(row_bytes, out);
+  missing.Clear();
+}
+
 void GraphAccess::ForParts(
     const OwnerSplit& split,
     const std::function<RpcThread::Pending(PartId, const OwnerSplit::Part&)>& remote,
@@ -113,12 +137,21 @@ void GraphAccess::Gather(const FeatureRef& ref, std::span<const int64_t> ids,
   loan->splits.resize(std::max<size_t>(loan->splits.size(), 1));
   OwnerSplit& split = loan->splits[0];
   split.Assign(map, ref.type, ids, "id");
+  const size_t id_bytes = IdBytes(map.count(ref.type));
+  if (cache_ != nullptr) loan->missing.resize(split.parts.size());
   ForParts(
       split,
-      [&](PartId p, const OwnerSplit::Part& some) {
-        return StartGather(
-            link(p), p, ref,
-            {some.ids, some.positions, out.data(), row_bytes, IdBytes(map.count(ref.type))});
+      [&](PartId p, const OwnerSplit::Part& some) -> RpcThread::Pending {
+        RowsToRead rows{some.ids, some.positions, out.data(), row_bytes, id_bytes};
+        if (cache_ != nullptr) {
+          MissingRows& missing = loan->missing[Index(p)];
+          if (ReadCached(p, ref, rows, missing)) {
+            if (missing.ids.empty()) return {};
+            rows.ids = missing.ids;
+            rows.positions = missing.positions;
+          }
+        }
+        return StartGather(link(p), p, ref, rows);
       },
       [&](PartId p, const OwnerSplit::Part& some) {
         LocalRows(map, ref.type, p, some.ids, loan->rows);
@@ -130,6 +163,11 @@ void GraphAccess::Gather(const FeatureRef& ref, std::span<const int64_t> ids,
                    all ? std::span<const int64_t>() : std::span<const int64_t>(some.positions),
                    out.data());
       });
+  if (cache_ == nullptr) return;
+  for (size_t p = 0; p < split.parts.size(); p++) {
+    if (split.parts[p].ids.empty() || is_mapped(static_cast<PartId>(p))) continue;
+    StoreMissing(static_cast<PartId>(p), ref, row_bytes, loan->missing[p], out.data());
+  }
 }
 
 void GraphAccess::Slice(const FeatureRef& ref, int64_t begin, int64_t end,

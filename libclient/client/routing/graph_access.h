@@ -12,6 +12,7 @@
 #include "client/link/session_process.h"
 #include "client/link/tensor_port.h"
 #include "client/routing/access_scratch.h"
+#include "client/routing/cached_rows.h"
 #include "client/routing/hop_call.h"
 #include "graph/partition.h"
 #include "graphd/sampling.h"
@@ -34,7 +35,8 @@ class GraphAccess {
               std::vector<std::shared_ptr<const Partition>> mapped,  // [part], null: remote
               std::vector<std::shared_ptr<DaemonLink>> links,        // [part], null: mapped only
               std::vector<std::shared_ptr<TensorPort>> ports,        // [part]
-              std::shared_ptr<Traffic> traffic, std::chrono::milliseconds timeout);
+              std::shared_ptr<Traffic> traffic, std::chrono::milliseconds timeout,
+              std::unique_ptr<CachedRows> cache = nullptr);  // null: rows are not cached
 
   // Throws Error(kInvalid) in a process that was forked from the session's. All functions that read
   // or change data call it.
@@ -75,6 +77,19 @@ class GraphAccess {
   // messages.
   std::vector<Neighbors> Hop(std::span<const HopSeeds> seeds, std::span<const SamplingRule> rules,
                              const HopOptions& options, std::span<const HopRows> rows = {});
+
+  // The cache for rows of partitions that are not mapped, or null.
+  CachedRows* cache() const noexcept { return cache_.get(); }
+  // Returns a feature's number in the cache; nothing if there is no cache for its rows of this
+  // partition, which is then read by RPC as without one.
+  std::optional<size_t> CachedFeature(PartId part, const FeatureRef& feature) const;
+  // Copies to `out` those rows of a remote partition that are cached, and sets `missing`. Returns
+  // false if there is no cache for them.
+  bool ReadCached(PartId part, const FeatureRef& feature, const RowsToRead& rows,
+                  MissingRows& missing) const;
+  // Finishes what ReadCached has begun when the missing rows are in `out`.
+  void StoreMissing(PartId part, const FeatureRef& feature, size_t row_bytes, MissingRows& missing,
+                    std::byte* out) const;
 
   const Traffic& traffic() const noexcept { return *traffic_; }
   // Waits in the barrier of the job; returns at once in standalone mode.
@@ -121,6 +136,7 @@ class GraphAccess {
   std::vector<std::unique_ptr<EdgeIndexes>> indexes_;  // [part], null: not mapped
   std::shared_ptr<Traffic> traffic_;
   std::chrono::milliseconds timeout_;
+  std::unique_ptr<CachedRows> cache_;
   std::shared_ptr<BufferPool> buffers_;
   Mutex mutex_;
   std::vector<std::unique_ptr<AccessScratch>> idle_ GRAPHD_GUARDED_BY(mutex_);

@@ -128,6 +128,8 @@ void HopPlan::Prepare(PartId p) {
   hop.request.Clear();
   hop.answer.Clear();
   hop.places.resize(call_.rows.size());
+  if (access_.cache() != nullptr) hop.missing.resize(call_.rows.size());
+  for (MissingRows& missing : hop.missing) missing.Clear();
   hop.samples.resize(call_.rules.size());
   SeedLists lists(call_, scratch_, p, hop, Index(schema.num_ntypes()));
   for (size_t i = 0; i < call_.rules.size(); i++) {
@@ -154,10 +156,37 @@ void HopPlan::Prepare(PartId p) {
     if (first == positions.end()) continue;
     hop.places[i].assign(first, positions.end());
     for (int64_t& place : hop.places[i]) place -= static_cast<int64_t>(rows.begin);
-    hop.request.rows.push_back(
-        {lists.FindOwn(rows.ntype), Index(first - positions.begin()), rows.name});
-    hop.answer.rows.push_back({hop.places[i], rows.out,
-                               access_.RowBytes(access_.feature({false, rows.ntype, rows.name}))});
+    const FeatureRef feature{false, rows.ntype, rows.name};
+    const size_t row_bytes = access_.RowBytes(access_.feature(feature));
+    const size_t begin = Index(first - positions.begin());
+    if (access_.cache() != nullptr) {
+      const auto ids = std::span(scratch_.splits[Index(rows.ntype)].parts[Index(p)].ids);
+      MissingRows& missing = hop.missing[i];
+      if (access_.ReadCached(p, feature, {ids.subspan(begin), hop.places[i], rows.out, row_bytes},
+                             missing)) {
+        if (missing.ids.empty()) continue;
+        // The ids of missing rows are a list of their own, to which no rule is applied.
+        hop.request.rows.push_back({hop.request.seeds.size(), 0, rows.name});
+        hop.request.seeds.push_back({rows.ntype, {missing.ids, {}, {}, {}}});
+        hop.answer.rows.push_back({missing.positions, rows.out, row_bytes});
+        continue;
+      }
+    }
+    hop.request.rows.push_back({lists.FindOwn(rows.ntype), begin, rows.name});
+    hop.answer.rows.push_back({hop.places[i], rows.out, row_bytes});
+  }
+}
+
+void HopPlan::StoreMissing() {
+  if (access_.cache() == nullptr) return;
+  for (PartId p = 0; p < access_.num_parts(); p++) {
+    if (access_.is_mapped(p)) continue;
+    for (size_t i = 0; i < call_.rows.size(); i++) {
+      const HopRows& rows = call_.rows[i];
+      const FeatureRef feature{false, rows.ntype, rows.name};
+      access_.StoreMissing(p, feature, access_.RowBytes(access_.feature(feature)),
+                           scratch_.hops[Index(p)].missing[i], rows.out);
+    }
   }
 }
 

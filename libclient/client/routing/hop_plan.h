@@ -14,6 +14,8 @@ class HopPlan {
 
   // Fills the request to a partition and the places of its answer; also for another attempt.
   void Prepare(PartId part);
+  // Stores the rows that were not in the cache, once all answers are there.
+  void StoreMissing();
 
  private:
   void SplitSeeds();

@@ -40,6 +40,18 @@ struct TrafficCounts {
   uint64_t row_bytes = 0;       // bytes of rows, and of the ids that request them
 };
 
+// Counts of what this process has done with the row cache of its machine (Options::row_cache) since
+// Initialize. All are 0 without a cache.
+struct RowCacheStatistics {
+  uint64_t hits = 0;            // rows that were read from the cache
+  uint64_t misses = 0;          // rows that were looked for in vain, and requested
+  uint64_t hit_bytes = 0;       // size of the rows that were read from the cache
+  uint64_t inserted = 0;        // rows that this process has stored
+  uint64_t evicted = 0;         // rows that these have replaced
+  uint64_t capacity_bytes = 0;  // size of the cache
+  uint64_t used_bytes = 0;      // memory that all processes have taken for rows
+};
+
 // A handle of a distributed graph. Copies are handles of the same graph and keep its session alive.
 class DistGraph {
  public:
@@ -130,6 +142,8 @@ class DistGraph {
 
   // Returns the traffic of the session so far.
   TrafficCounts traffic() const noexcept;
+  // Returns the statistics of the row cache so far.
+  RowCacheStatistics row_cache_statistics() const noexcept;
 
   // Waits for all trainers of the job, as Session::Barrier does. Matches barrier().
   void Barrier() const { session_->Barrier(); }

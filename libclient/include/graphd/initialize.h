@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -81,6 +82,10 @@ struct Options {
   // GRAPHD_REMOTE_TRAINERS: how many trainers of the job, those with the last ranks, run on
   // machines that serve no partition. NodeSplit and EdgeSplit leave them a part of all partitions.
   int remote_trainers = 0;
+  // GRAPHD_ROW_CACHE, such as "2G": bytes for a cache of features' rows that other machines serve;
+  // 0: none. The trainers of a user on this machine whose graph is the same share one cache, of the
+  // size that the first of them gives. Rows of tensors and embeddings are not cached.
+  uint64_t row_cache = 0;
   Transport transport = Transport::kAuto;    // GRAPHD_TRANSPORT: auto, unix or tcp
   std::chrono::milliseconds timeout{30000};  // GRAPHD_TIMEOUT, in seconds: limit of every call
 

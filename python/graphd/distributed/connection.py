@@ -11,7 +11,7 @@ from ..arguments import part_config_file, text, whole_number_in
 from ..errors import InvalidError
 from ..typing import Path
 from .graph import DistGraph
-from .session import checked_options, trainer_options
+from .session import checked_options, checked_row_cache, trainer_options
 
 
 class Session:
@@ -114,6 +114,7 @@ def connect(
     world_size: int | None = None,
     role: str | None = None,
     num_samplers: int | None = None,
+    row_cache: int | str | None = None,
     timeout: float | None = None,
 ) -> Session:
     """Connects to servers, or opens a graph in this process, and returns the session.
@@ -139,6 +140,9 @@ def connect(
         everything over the network. "host" on others. Default: GRAPHD_ROLE, or else "host".
     num_samplers : int, optional
         Sampler threads per data loader of its graphs.
+    row_cache : int or str, optional
+        Memory for rows of features that other machines serve, in bytes or as "2GiB", which the
+        trainers of this machine share. Default: GRAPHD_ROW_CACHE, or else none.
     timeout : float, optional
         Seconds after which a call without an answer fails (30).
 
@@ -168,6 +172,7 @@ def connect(
     options["num_samplers"] = (
         None if num_samplers is None else whole_number_in(num_samplers, "num_samplers", 0, 1024)
     )
+    options["row_cache"] = checked_row_cache(row_cache)
     options.update(trainer_options(job_id or "", rank, world_size, role))
     if not job_id:
         if rank is not None:

@@ -373,6 +373,17 @@ class DistGraph(GraphBase):
         if self.session.world_size > 1:
             find_copies(self)
 
+    def row_cache_statistics(self) -> dict[str, int]:
+        """Returns what this process has done with the row cache of its machine since `initialize`:
+        ``hits``, ``misses``, ``hit_bytes``, ``inserted`` and ``evicted`` rows, and the cache's
+        ``capacity_bytes`` and ``used_bytes``. All are 0 without a cache.
+
+        Returns
+        -------
+        dict of str to int
+        """
+        return self.handle.row_cache_statistics()
+
     # Attributes of DGLGraph that other code reads.
     @property
     def idtype(self) -> Any:

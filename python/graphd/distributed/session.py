@@ -44,6 +44,7 @@ def initialize(
     rank: int | None = None,
     world_size: int | None = None,
     role: str | None = None,
+    row_cache: int | str | None = None,
     timeout: float | None = None,
 ) -> None:
     """Connects this process to the servers of its job. Matches ``dgl.distributed.initialize``.
@@ -80,6 +81,9 @@ def initialize(
     role : str, optional
         "trainer" on a machine that is none of the hosts in ip_config and only computes; it reads
         everything over the network. "host" on others. Default: GRAPHD_ROLE, or else "host".
+    row_cache : int or str, optional
+        Memory for rows of features that other machines serve, in bytes or as "2GiB", which the
+        trainers of this machine share. Default: GRAPHD_ROW_CACHE, or else none.
     timeout : float, optional
         Seconds after which a call without an answer fails (30).
 
@@ -104,6 +108,7 @@ def initialize(
     if num_workers is not None:
         num_workers = whole_number_in(num_workers, "num_workers", 0, 1024)
     options = checked_options(server_name, ip_config, part_config, state_dir, timeout)
+    options["row_cache"] = checked_row_cache(row_cache)
     options.update(trainer_options(job_id, rank, world_size, role))
     if os.environ.get("GRAPHD_IP_CONFIG"):
         del options["ip_config"]
@@ -144,6 +149,13 @@ def checked_options(
         options["state_dir"] = path(state_dir, "state_dir", "the path of a directory")
     options["timeout"] = None if timeout is None else not_negative(timeout, "timeout")
     return options
+
+
+def checked_row_cache(row_cache: int | str | None) -> str | None:
+    """Returns the size of a row cache as the extension module parses it."""
+    if row_cache is None or isinstance(row_cache, str):
+        return row_cache
+    return str(whole_number_in(row_cache, "row_cache", 0, 1 << 46))
 
 
 def trainer_options(

@@ -33,6 +33,7 @@ class Variables {
                              "LOCAL_WORLD_SIZE",
                              "GRAPHD_PART_ID",
                              "GRAPHD_NUM_SAMPLERS",
+                             "GRAPHD_ROW_CACHE",
                              "GRAPHD_TRANSPORT",
                              "GRAPHD_TIMEOUT",
                              "GRAPHD_STATE_DIR",
@@ -76,6 +77,7 @@ TEST(SessionOptions, AreReadFromTheEnvironment) {
                              {"LOCAL_WORLD_SIZE", "2"},
                              {"GRAPHD_PART_ID", "2"},
                              {"GRAPHD_NUM_SAMPLERS", "3"},
+                             {"GRAPHD_ROW_CACHE", "1.5G"},
                              {"GRAPHD_ROLE", "trainer"},
                              {"GRAPHD_REMOTE_TRAINERS", "2"},
                              {"GRAPHD_TRANSPORT", "tcp"},
@@ -95,6 +97,7 @@ TEST(SessionOptions, AreReadFromTheEnvironment) {
   EXPECT_EQ(options.role, MachineRole::kTrainer);
   EXPECT_EQ(options.remote_trainers, 2);
   EXPECT_EQ(options.num_samplers, 3);
+  EXPECT_EQ(options.row_cache, uint64_t{3} << 29);
   EXPECT_EQ(options.transport, Transport::kTcp);
   EXPECT_EQ(options.timeout, std::chrono::seconds(7));
 }
@@ -114,6 +117,7 @@ TEST(SessionOptions, AnInvalidVariableIsNamedWithItsValue) {
        std::map<std::string, std::string>{{"RANK", "x"},
                                           {"WORLD_SIZE", "0"},
                                           {"GRAPHD_NUM_SAMPLERS", "-1"},
+                                          {"GRAPHD_ROW_CACHE", "2 elephants"},
                                           {"GRAPHD_TIMEOUT", "0"},
                                           {"GRAPHD_ROLE", "worker"},
                                           {"GRAPHD_REMOTE_TRAINERS", "-2"},

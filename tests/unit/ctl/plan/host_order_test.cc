@@ -35,6 +35,7 @@ HostOrder SomeOrder() {
   order.job.master_addr = "10.0.0.1";
   order.job.world_size = 4;
   order.job.num_samplers = 3;
+  order.job.row_cache = uint64_t{5} << 30;
   order.job.extra_envs = {"A=b=c", "OMP_NUM_THREADS=9"};
   order.trainers = {{2, 0, 2, 3, "h:2"}, {3, 1, 2, 3, "h:3"}};
   order.trainers_on_machine = 2;
@@ -106,6 +107,7 @@ TEST(TrainerEnvironment, HasTheVariablesThatTorchAndGraphdRead) {
   EXPECT_EQ(variables.at("GRAPHD_JOB_ID"), "j1");
   EXPECT_EQ(variables.at("GRAPHD_PART_ID"), "3");
   EXPECT_EQ(variables.at("GRAPHD_NUM_SAMPLERS"), "3");
+  EXPECT_EQ(variables.at("GRAPHD_ROW_CACHE"), "5368709120");
   EXPECT_EQ(variables.count("GRAPHD_RUNTIME_DIR"), 0u);
 }
 

@@ -51,6 +51,16 @@ TEST(MachineRates, ShowKnownCountersOfADaemonOfAnotherVersion) {
   EXPECT_EQ(machine["rss_bytes"], 0);
 }
 
+TEST(RatesTable, ShowsTheShareOfRowsThatWereCached) {
+  json before = Status(7, 10, 0, 0), after = Status(7, 11, 5000, 0);
+  before["rows_cached"] = 1000, before["rows_not_cached"] = 1000;
+  after["rows_cached"] = 8000, after["rows_not_cached"] = 4000;
+  const json machine = MachineRates("h", before, after);
+  EXPECT_EQ(machine["rows_cached"], 7000);
+  const auto lines = RatesTable(json::array({machine}));
+  EXPECT_EQ(lines[0].find("CACHED") + 6, lines[1].find("70%") + 3) << lines[1];
+}
+
 TEST(RatesTable, HasOneAlignedLinePerMachine) {
   const auto lines =
       RatesTable({MachineRates("10.0.0.1:30050", Status(7, 10, 0, 0), Status(7, 11, 1234567, 3)),

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures the row cache of a trainer that reads everything over TCP: the bytes of an epoch on a
+// graph whose degrees follow a power law, and reads of rows that are all cached, that are cached
+// never, and without a cache. Loopback is faster than any network, so that hits gain more in
+// practice. Limits: a plain gather, and a plain socket.
+#include <benchmark/benchmark.h>
+
+#include <numeric>
+
+#include "bench/support/bench_graph.h"
+#include "bench/support/limits.h"
+#include "graphd/data_loader.h"
+#include "graphd/dist_graph.h"
+#include "graphd/samplers.h"
+
+namespace graphd::bench {
+namespace {
+
+constexpr int64_t kNodes = 1000000, kDegree = 15, kColumns = 100;
+constexpr size_t kRowBytes = kColumns * sizeof(float);
+constexpr uint64_t kTableBytes = kNodes * kRowBytes;
+constexpr int64_t kSeeds = 50000;
+
+ServedGraph& Served() {
+  static ServedGraph served(kNodes, kDegree, kColumns, {}, Ends::kPowerLaw);
+  return served;
+}
+
+DistGraph Graph(uint64_t row_cache) {
+  Options options = Served().ClientOptions(Transport::kTcp);
+  options.row_cache = row_cache;
+  return DistGraph(Initialize(options));
+}
+
+// arg: the cache's part of the feature's bytes, in percent
+void BM_Epoch(benchmark::State& state) {
+  const DistGraph graph = Graph(kTableBytes / 100 * static_cast<uint64_t>(state.range(0)));
+  LoaderOptions options;
+  options.batch_size = 1000;
+  options.num_workers = 0;
+  options.shuffle = true;
+  options.input_features = {{"feat"}};
+  DistNodeDataLoader loader(graph, RandomIds(kSeeds, kNodes, 1), NeighborSampler({10, 10}),
+                            options);
+  int64_t epoch = 0;
+  const auto run = [&] {
+    for (loader.StartEpoch(epoch++); auto batch = loader.Next();) {
+      benchmark::DoNotOptimize(batch->input_features[0].data());
+    }
+  };
+  run();  // the epochs before
+  run();
+  const TrafficCounts before = graph.traffic();
+  const RowCacheStatistics old = graph.row_cache_statistics();
+  for (auto _ : state) run();
+  const TrafficCounts after = graph.traffic();
+  const RowCacheStatistics now = graph.row_cache_statistics();
+  const auto epochs = static_cast<double>(state.iterations());
+  const auto hits = static_cast<double>(now.hits - old.hits);
+  const auto rows = hits + static_cast<double>(now.misses - old.misses);
+  const auto row_bytes = static_cast<double>(after.row_bytes - before.row_bytes);
+  const auto all_bytes =
+      row_bytes + static_cast<double>(after.sampling_bytes - before.sampling_bytes);
+  state.counters["row_MB/epoch"] = row_bytes / epochs / 1e6;
+  state.counters["MB/epoch"] = all_bytes / epochs / 1e6;
+  state.counters["hits"] = rows > 0 ? hits / rows : 0;
+  state.counters["of_limit"] = benchmark::Counter(all_bytes / SocketPipelineBytesPerSecond(true),
+                                                  benchmark::Counter::kIsRate);
+}
+BENCHMARK(BM_Epoch)
+    ->ArgName("percent")
+    ->Arg(0)
+    ->Arg(1)
+    ->Arg(5)
+    ->Arg(10)
+    ->Arg(25)
+    ->Arg(50)
+    ->Arg(120)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+enum Rows : int64_t { kNoCache, kHits, kMisses };
+
+// args: what is read, rows
+void BM_CachedGather(benchmark::State& state) {
+  const auto what = static_cast<Rows>(state.range(0));
+  const auto count = static_cast<size_t>(state.range(1));
+  // The misses evict one another in a small memory.
+  const DistGraph graph = Graph(what == kNoCache ? 0
+                                : what == kHits  ? kTableBytes / 5 * 6
+                                                 : uint64_t{8} << 20);
+  const DistTensor feat = graph.ndata("feat");
+  std::vector<std::vector<int64_t>> ids;
+  for (uint64_t i = 0; i < 64; i++) ids.push_back(RandomIds(count, kNodes, i));
+  const size_t lists = what == kHits ? 8 : ids.size();
+  for (size_t i = 0; what == kHits && i < 3 * lists; i++) feat.Read(ids[i % lists]);
+  const RowCacheStatistics old = graph.row_cache_statistics();
+  double row_seconds = RandomRowNs(kTableBytes, kRowBytes) / 1e9;
+  if (what != kHits) {
+    row_seconds = std::max(row_seconds, kRowBytes / SocketPipelineBytesPerSecond(true));
+  }
+  size_t round = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(feat.Read(ids[round++ % lists]).data());
+  const RowCacheStatistics now = graph.row_cache_statistics();
+  const double rows = static_cast<double>(state.iterations()) * static_cast<double>(count);
+  state.counters["rows/s"] = benchmark::Counter(rows, benchmark::Counter::kIsRate);
+  state.counters["hits"] = static_cast<double>(now.hits - old.hits) / rows;
+  state.counters["of_limit"] = benchmark::Counter(rows * row_seconds, benchmark::Counter::kIsRate);
+  state.SetLabel(what == kNoCache ? "no cache" : what == kHits ? "hits" : "misses");
+}
+BENCHMARK(BM_CachedGather)
+    ->ArgNames({"what", "rows"})
+    ->ArgsProduct({{kNoCache, kHits, kMisses}, {1000, 20000, 100000}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace graphd::bench
+
+BENCHMARK_MAIN();

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "client/cache/cache_layout.h"
+
+namespace graphd {
+
+// The size and the contents of a row cache.
+struct CacheShape {
+  uint64_t bytes = 0;             // the size of the whole memory
+  uint64_t key = 0;               // identifies the graph that the rows belong to
+  std::vector<size_t> row_bytes;  // [feature]
+  // [feature] number of rows that may be stored; empty: unknown. A feature begins with as much
+  // memory as they need, or half of what is left.
+  std::vector<uint64_t> rows = {};
+
+  static constexpr uint64_t kLeastBytes = uint64_t{256} << 10;
+};
+
+// The memory of a row cache: a memfd, which vanishes with the last process that has it, however
+// that ends. Its size is sealed, so that no process can truncate what others read. Thread-safe.
+class CacheMemory {
+ public:
+  // Makes memory without rows. Throws Error(kInvalid) if the shape has fewer than kLeastBytes or
+  // no room for its features, Error(kOverloaded) if the machine has less memory.
+  explicit CacheMemory(const CacheShape& shape);
+  // Maps memory that another process has made; it may be larger or smaller than the shape says.
+  // Throws Error(kCorrupt) if it is none of this version, or of other features than the shape's;
+  // `whose` names it in the message.
+  CacheMemory(UniqueFd fd, const CacheShape& shape, const std::string& whose);
+  ~CacheMemory();
+  CacheMemory(const CacheMemory&) = delete;
+  CacheMemory& operator=(const CacheMemory&) = delete;
+
+  int fd() const noexcept { return fd_.get(); }
+  uint64_t bytes() const noexcept { return bytes_; }
+  uint64_t extent_bytes() const noexcept { return extent_bytes_; }
+  uint32_t num_extents() const noexcept { return num_extents_; }
+  CacheHeader& header() const noexcept { return *header_; }
+  std::span<CacheTable> tables() const noexcept { return tables_; }
+  std::byte* extent(uint32_t i) const noexcept { return base_ + uint64_t{i} * extent_bytes_; }
+  // Allocates the pages of an extent. Returns false if the machine has no memory for them.
+  bool Populate(uint32_t extent) noexcept;
+
+ private:
+  void Map();
+
+  UniqueFd fd_;
+  std::byte* base_ = nullptr;
+  // Copies of what the header says, which was checked once.
+  uint64_t bytes_ = 0, extent_bytes_ = 0;
+  uint32_t num_extents_ = 0;
+  CacheHeader* header_ = nullptr;
+  std::span<CacheTable> tables_;
+};
+
+}  // namespace graphd

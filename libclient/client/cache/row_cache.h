@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "client/cache/cache_memory.h"
+
+namespace graphd {
+
+// Counts of what a process has done with a row cache since it joined.
+struct RowCacheCounts {
+  uint64_t hits = 0;       // rows that were read
+  uint64_t misses = 0;     // rows that were looked for in vain
+  uint64_t hit_bytes = 0;  // the size of the rows that were read
+  uint64_t inserted = 0;   // rows that were stored
+  uint64_t evicted = 0;    // rows that made room for them
+};
+
+// A bounded cache of rows that never change: features of nodes and edges that are read from other
+// machines. It lies in memory that the processes of a machine may share (cache_layout.h), and
+// evicts by SIEVE.
+//
+// Thread-safe, also between processes, without waiting: readers lock nothing, and a row whose set
+// is being changed counts as missing. A process that is killed while it changes a set leaves it
+// locked; the next one that wants to store a row there empties it.
+class RowCache {
+ public:
+  // `memory` outlives the cache; `rows` as in CacheShape.
+  explicit RowCache(CacheMemory& memory, std::vector<uint64_t> rows = {});
+  ~RowCache();
+  RowCache(const RowCache&) = delete;
+  RowCache& operator=(const RowCache&) = delete;
+
+  // Returns whether rows of a feature can be stored: they must fit the memory's sets.
+  bool CanHold(size_t table) const noexcept { return tables_[table].sets_per_extent > 0; }
+
+  // Copies those rows that are cached: row ids[i] to row positions[i] of `out`. Replaces the
+  // contents of `missing` by the indices i of the others, ascending; their rows of `out` may have
+  // any contents.
+  void Read(size_t table, std::span<const int64_t> ids, std::span<const int64_t> positions,
+            std::byte* out, std::vector<uint32_t>& missing);
+
+  // Stores rows: row ids[i] is row positions[i] of `rows`. Rows that are there already stay; those
+  // whose set another thread changes are left out.
+  void Insert(size_t table, std::span<const int64_t> ids, std::span<const int64_t> positions,
+              const std::byte* rows);
+
+  RowCacheCounts counts() const noexcept;
+  // Returns the bytes of the memory, and those of the extents that are in use, by all processes.
+  uint64_t capacity() const noexcept { return memory_.bytes(); }
+  uint64_t used_bytes() const noexcept;
+
+ private:
+  struct Table {
+    size_t row_bytes = 0, slot_bytes = 0, set_bytes = 0;
+    uint64_t sets_per_extent = 0;  // 0: a set does not fit an extent
+  };
+  struct Place;  // the place of a row, if it is cached
+  struct Extents;
+  struct Choices;
+  class Change;
+
+  Extents ExtentsOf(size_t table);
+  Place Locate(const Table& table, const Extents& extents, int64_t id) const noexcept;
+  static void Find(const Table& table, int64_t id, Place& place) noexcept;
+  static bool FindIn(const Table& table, int64_t id, Place& place) noexcept;
+  bool Copy(const Table& table, int64_t id, const Place& place, std::byte* out) const noexcept;
+  struct Stored {
+    uint64_t inserted = 0, evicted = 0;
+  };
+  void Store(const Table& table, const Extents& extents, int64_t id, const std::byte* row,
+             Stored& stored) const noexcept;
+  // Adds an extent to a feature that has none, or has evicted many rows. Leaves some to features
+  // that have none yet.
+  void GrowIfNeeded(size_t table) noexcept;
+  void Grow(size_t table) noexcept;
+  uint32_t FirstExtents(size_t table, uint32_t left) const noexcept;
+  uint32_t Reserved() const noexcept;
+
+  CacheMemory& memory_;
+  const pid_t pid_;
+  std::vector<Table> tables_;
+  const std::vector<uint64_t> rows_;
+  // [number of extents], computed when first needed
+  std::array<std::once_flag, kMostExtents + 1> computed_;
+  std::array<std::unique_ptr<const Choices>, kMostExtents + 1> choices_;
+  std::atomic<bool> is_full_{false};  // no extent is left, or no memory for it
+  alignas(64) std::atomic<uint64_t> hits_{0}, misses_{0}, hit_bytes_{0};
+  alignas(64) std::atomic<uint64_t> inserted_{0}, evicted_{0};
+};
+
+}  // namespace graphd

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/routing/cached_rows.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/fork.h"
+#include "base/index.h"
+#include "base/rng.h"
+
+namespace graphd {
+namespace {
+
+uint64_t KeyOf(uint64_t key, const FeatureInfo& info) {
+  for (const char c : info.name) key = CombineKeys(key, static_cast<unsigned char>(c));
+  key = CombineKeys(key, static_cast<uint64_t>(info.dtype));
+  for (const int64_t extent : info.row_shape) key = CombineKeys(key, static_cast<uint64_t>(extent));
+  return CombineKeys(key, info.row_shape.size());
+}
+
+size_t RowBytesOf(const FeatureInfo& info) {
+  size_t bytes = DTypeSize(info.dtype);
+  for (const int64_t extent : info.row_shape) bytes *= static_cast<size_t>(extent);
+  return bytes;
+}
+
+// Sets ids, positions and copies of `missing` by its indices. Duplicates are found by open
+// addressing.
+void SetMissing(std::span<const int64_t> ids, std::span<const int64_t> positions,
+                MissingRows& missing) {
+  missing.Clear();
+  missing.table.assign(std::bit_ceil(2 * missing.indices.size() + 1), UINT32_MAX);
+  const size_t mask = missing.table.size() - 1;
+  for (const uint32_t i : missing.indices) {
+    size_t at = Mix64(static_cast<uint64_t>(ids[i])) & mask;
+    while (missing.table[at] != UINT32_MAX && missing.ids[missing.table[at]] != ids[i]) {
+      at = (at + 1) & mask;
+    }
+    if (missing.table[at] != UINT32_MAX) {
+      missing.copies.emplace_back(positions[i], missing.positions[missing.table[at]]);
+      continue;
+    }
+    missing.table[at] = static_cast<uint32_t>(missing.ids.size());
+    missing.ids.push_back(ids[i]);
+    missing.positions.push_back(positions[i]);
+  }
+}
+
+}  // namespace
+
+void MissingRows::Clear() {
+  ids.clear();
+  positions.clear();
+  copies.clear();
+}
+
+void MissingRows::CopyAgain(size_t row_bytes, std::byte* out) const noexcept {
+  for (const auto& [to, from] : copies) {
+    std::memcpy(out + Index(to) * row_bytes, out + Index(from) * row_bytes, row_bytes);
+  }
+}
+
+CachedRows::CachedRows(uint64_t bytes, uint64_t data, const PartitionBook& book,
+                       const std::vector<bool>& is_remote,
+                       const std::vector<std::vector<FeatureInfo>>& nodes,
+                       const std::vector<std::vector<FeatureInfo>>& edges) {
+  CacheShape shape{bytes, CombineKeys(data, kCacheFormat), {}};
+  const auto add = [&](const IdMap& map, const std::vector<std::vector<FeatureInfo>>& types,
+                       std::vector<size_t>& first) {
+    for (const std::vector<FeatureInfo>& features : types) {
+      uint64_t rows = 0;
+      for (size_t p = 0; p < is_remote.size(); p++) {
+        const auto type = static_cast<int32_t>(first.size());
+        if (is_remote[p]) rows += static_cast<uint64_t>(map.count_in(static_cast<PartId>(p), type));
+      }
+      first.push_back(names_.size());
+      shape.key = CombineKeys(shape.key, features.size());
+      for (const FeatureInfo& info : features) {
+        names_.push_back(info.name);
+        shape.row_bytes.push_back(RowBytesOf(info));
+        shape.rows.push_back(rows);
+        shape.key = KeyOf(shape.key, info);
+      }
+    }
+    first.push_back(names_.size());
+  };
+  add(book.nodes(), nodes, first_node_);
+  add(book.edges(), edges, first_edge_);
+  members_ = MakeAbandonedInChildren<CacheMembers>(CacheMembers::kDirectory, shape);
+  cache_ = std::make_shared<RowCache>(members_->memory(), shape.rows);
+}
+
+CachedRows::~CachedRows() = default;
+
+std::optional<size_t> CachedRows::Find(const FeatureRef& feature) const {
+  const std::vector<size_t>& first = feature.is_edge ? first_edge_ : first_node_;
+  for (size_t i = first[Index(feature.type)]; i < first[Index(feature.type) + 1]; i++) {
+    if (names_[i] == feature.name) return cache_->CanHold(i) ? std::optional(i) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+DaemonLink::Cached CachedRows::Read(size_t feature, std::span<const int64_t> ids,
+                                    std::span<const int64_t> positions, std::byte* out,
+                                    MissingRows& missing) {
+  cache_->Read(feature, ids, positions, out, missing.indices);
+  SetMissing(ids, positions, missing);
+  return {ids.size() - missing.indices.size(), missing.indices.size()};
+}
+
+void CachedRows::Store(size_t feature, const MissingRows& missing, const std::byte* out) {
+  cache_->Insert(feature, missing.ids, missing.positions, out);
+}
+
+}  // namespace graphd

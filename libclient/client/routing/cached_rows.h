@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "client/cache/cache_members.h"
+#include "client/cache/row_cache.h"
+#include "client/link/daemon_link.h"
+#include "graph/partition.h"
+
+namespace graphd {
+
+// The rows that a read did not find in the cache. Memory is reused from call to call.
+struct MissingRows {
+  std::vector<int64_t> ids;        // distinct
+  std::vector<int64_t> positions;  // the places of their rows
+  // Positions of ids that occur again, each with the position that gets the row.
+  std::vector<std::pair<int64_t, int64_t>> copies;
+
+  // Used while they are found.
+  std::vector<uint32_t> indices, table;
+
+  void Clear();
+  // Copies the rows of ids that occur again to their places, once the others are in `out`.
+  void CopyAgain(size_t row_bytes, std::byte* out) const noexcept;
+};
+
+// The cache of features' rows that daemons on other machines have, which the trainers of this
+// machine share. Thread-safe.
+class CachedRows {
+ public:
+  // Joins the trainers of this user on this machine whose graph has these features and this data,
+  // with memory of `bytes` if there are none. `is_remote` tells of which partitions rows are
+  // cached. Throws as CacheMembers does.
+  CachedRows(uint64_t bytes, uint64_t data, const PartitionBook& book,
+             const std::vector<bool>& is_remote, const std::vector<std::vector<FeatureInfo>>& nodes,
+             const std::vector<std::vector<FeatureInfo>>& edges);
+  ~CachedRows();
+
+  // The feature's number in the cache; nothing if its rows are not cached.
+  std::optional<size_t> Find(const FeatureRef& feature) const;
+
+  // Copies the rows that are cached to their positions of `out`, and sets `missing`. Returns how
+  // many were found.
+  DaemonLink::Cached Read(size_t feature, std::span<const int64_t> ids,
+                          std::span<const int64_t> positions, std::byte* out, MissingRows& missing);
+  // Stores the missing rows, once they are in `out`.
+  void Store(size_t feature, const MissingRows& missing, const std::byte* out);
+
+  const RowCache& cache() const noexcept { return *cache_; }
+
+ private:
+  std::shared_ptr<CacheMembers> members_;  // abandoned in forked children
+  std::shared_ptr<RowCache> cache_;
+  // Numbers of the first feature of each type, and names and row sizes, by number.
+  std::vector<size_t> first_node_, first_edge_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace graphd

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads features over TCP with and without a row cache, from real daemons.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+#include <thread>
+
+#include "base/directory.h"
+#include "base/rng.h"
+#include "base/strings.h"
+#include "client/environment.h"
+#include "client/routing/graph_access.h"
+#include "graphd/data_loader.h"
+#include "graphd/dist_graph.h"
+#include "tests/support/raw_client.h"
+#include "tests/support/served_graph_fixture.h"
+#include "tests/unit/client/expect_error.h"
+#include "wire/graph_messages.h"
+#include "wire/status.h"
+
+namespace graphd::testing {
+namespace {
+
+using Daemons = std::vector<std::vector<int>>;
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+Options Remote(const ServedGraphFixture& served, uint64_t row_cache) {
+  Options options = served.TrainerOptions(Transport::kTcp);
+  options.role = MachineRole::kTrainer;
+  options.row_cache = row_cache;
+  static int sessions = 0;  // each is the only trainer of a job
+  options.job_id = StrCat("cache-", ::getpid(), "-", sessions++);
+  return options;
+}
+
+// A graph with features of many dtypes and encodings.
+RawGraph ManyFeatures() {
+  constexpr int64_t kNodes = 4000;
+  EdgeList edges;
+  CounterRng random(9);
+  for (int i = 0; i < 40000; i++) {
+    edges.push_back({static_cast<uint32_t>(random.Below(kNodes)),
+                     static_cast<uint32_t>(random.Below(kNodes) * random.Below(kNodes) / kNodes)});
+  }
+  RawGraph graph = HomogeneousGraph(kNodes, edges);
+  const auto column = [&](const std::string& name, DType dtype, int64_t width) {
+    Tensor rows = Tensor::Empty(dtype, {kNodes, width});
+    for (size_t i = 0; i < rows.num_bytes(); i++) rows.data()[i] = std::byte(random.Below(60));
+    graph.nodes[0].features.push_back({name, rows});
+  };
+  column("f32", DType::kFloat32, 33);
+  for (const char* name : {"as_f16", "as_bf16", "as_i8"}) {
+    Tensor rows = Tensor::Empty(DType::kFloat32, {kNodes, 17});
+    for (float& value : rows.as<float>()) value = static_cast<float>(random.Below(1000)) / 8;
+    graph.nodes[0].features.push_back({name, rows});
+  }
+  column("f16", DType::kFloat16, 3);
+  column("f64", DType::kFloat64, 5);
+  column("i64", DType::kInt64, 1);
+  column("u8", DType::kUInt8, 7);
+  column("bool", DType::kBool, 1);
+  return graph;
+}
+
+std::vector<int64_t> SomeIds(size_t count, int64_t below, uint64_t seed) {
+  CounterRng random(seed);
+  std::vector<int64_t> ids(count);
+  for (int64_t& id : ids) {  // small ids are far more frequent
+    id = static_cast<int64_t>(random.Below(static_cast<uint64_t>(below)));
+    id = id * static_cast<int64_t>(random.Below(1000)) / 1000;
+  }
+  return ids;
+}
+
+bool SameBits(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && a.shape() == b.shape() &&
+         std::memcmp(a.data(), b.data(), a.num_bytes()) == 0;
+}
+
+class CachedReads : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    served_ = std::make_unique<ServedGraphFixture>(Daemons{{0}, {1}});
+  }
+  static void TearDownTestSuite() { served_.reset(); }
+  static std::unique_ptr<ServedGraphFixture> served_;
+};
+std::unique_ptr<ServedGraphFixture> CachedReads::served_;
+
+// Loads epochs with all features. Returns a digest of all that the batches have.
+uint64_t Digest(const DistGraph& graph, int epochs, int workers) {
+  const NeighborSampler sampler({5, 5});
+  std::vector<int64_t> seeds(3000);
+  std::iota(seeds.begin(), seeds.end(), 500);
+  LoaderOptions options;
+  options.batch_size = 300;
+  options.num_workers = workers;
+  options.shuffle = true;
+  options.seed = 4;
+  options.input_features = {{"wide"}, {"orig_id"}};
+  options.seed_features = {{"label"}};
+  DistNodeDataLoader loader(graph, seeds, sampler, options);
+  uint64_t digest = 0;
+  const auto add = [&](const Tensor& tensor) {
+    for (size_t i = 0; i + 8 <= tensor.num_bytes(); i += 8) {
+      uint64_t word = 0;
+      std::memcpy(&word, tensor.data() + i, 8);
+      digest = CombineKeys(digest, word);
+    }
+  };
+  for (int epoch = 0; epoch < epochs; epoch++) {
+    loader.StartEpoch(epoch);
+    while (auto batch = loader.Next()) {
+      for (const auto& tensor : batch->input_features) add(tensor);
+      for (const auto& tensor : batch->seed_features) add(tensor);
+      for (const Block& block : batch->blocks) {
+        for (int64_t node : block.src_nodes[0]) {
+          digest = CombineKeys(digest, static_cast<uint64_t>(node));
+        }
+      }
+    }
+  }
+  return digest;
+}
+
+TEST_F(CachedReads, BatchesAreTheSameAndFewerBytesTravel) {
+  const DistGraph plain(Initialize(Remote(*served_, 0)));
+  const uint64_t expected = Digest(plain, 2, 0);
+  const uint64_t plain_bytes = plain.traffic().row_bytes;
+  for (const int workers : {0, 3}) {
+    const DistGraph cached(Initialize(Remote(*served_, 64 * kMiB)));
+    EXPECT_EQ(Digest(cached, 2, workers), expected);
+    const RowCacheStatistics statistics = cached.row_cache_statistics();
+    EXPECT_LT(cached.traffic().row_bytes, plain_bytes / 2);
+    EXPECT_GT(statistics.hits, statistics.misses);
+    EXPECT_GT(statistics.used_bytes, 0U);
+    EXPECT_LE(statistics.capacity_bytes, 64 * kMiB);
+    EXPECT_EQ(plain_bytes - cached.traffic().row_bytes > statistics.hit_bytes * 9 / 10, true);
+  }
+  EXPECT_EQ(plain.row_cache_statistics().capacity_bytes, 0U);
+}
+
+TEST_F(CachedReads, ASmallCacheThrashesAndIsRight) {
+  const DistGraph plain(Initialize(Remote(*served_, 0)));
+  const DistGraph cached(Initialize(Remote(*served_, CacheShape::kLeastBytes)));
+  EXPECT_EQ(Digest(cached, 1, 2), Digest(plain, 1, 2));
+  EXPECT_GT(cached.row_cache_statistics().evicted, 1000U);
+  EXPECT_LE(cached.row_cache_statistics().capacity_bytes, CacheShape::kLeastBytes);
+}
+
+TEST_F(CachedReads, DuplicatesOfOneReadAreRequestedOnce) {
+  const DistGraph graph(Initialize(Remote(*served_, 16 * kMiB)));
+  const DistGraph plain(Initialize(Remote(*served_, 0)));
+  std::vector<int64_t> ids;
+  for (int64_t i = 0; i < 9000; i++)
+    ids.push_back(i % 3 * 29000 + i % 7);  // both partitions own some
+  for (int round = 0; round < 2; round++) {
+    ASSERT_TRUE(SameBits(graph.ndata("wide").Read(ids), plain.ndata("wide").Read(ids)));
+  }
+  EXPECT_EQ(graph.traffic().row_bytes, 21U * (512 + 4));
+  EXPECT_EQ(graph.row_cache_statistics().hits, 9000U);
+  EXPECT_EQ(graph.row_cache_statistics().inserted, 21U);
+}
+
+// A trainer in a process of its own; returns whether it has found the rows that another one has
+// stored, and then goes on until it is killed.
+bool ReadAsASecondTrainer(const ServedGraphFixture& served, const std::vector<int64_t>& ids,
+                          const std::vector<int64_t>& more, int ready) {
+  const DistGraph plain(Initialize(Remote(served, 0))),
+      other(Initialize(Remote(served, 32 * kMiB)));
+  if (!SameBits(other.ndata("wide").Read(ids), plain.ndata("wide").Read(ids))) return false;
+  if (other.row_cache_statistics().misses > 100) return false;
+  static_cast<void>(other.ndata("wide").Read(more));
+  if (::write(ready, "x", 1) != 1) return false;
+  for (uint64_t seed = 3;; seed++) {
+    static_cast<void>(other.ndata("wide").Read(SomeIds(500, ServedGraphFixture::kNodes, seed)));
+  }
+}
+
+TEST_F(CachedReads, TrainersOfAMachineShareTheCacheAlsoAfterAKill) {
+  const std::vector<int64_t> ids = SomeIds(5000, ServedGraphFixture::kNodes, 1);
+  const std::vector<int64_t> more = SomeIds(5000, ServedGraphFixture::kNodes, 2);
+  int go[2], ends[2];
+  ASSERT_EQ(::pipe(go) | ::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    char told = 0;
+    try {
+      if (::read(go[0], &told, 1) == 1) ReadAsASecondTrainer(*served_, ids, more, ends[1]);
+    } catch (const Error& error) {
+      std::fputs(error.what(), stderr);
+    }
+    ::_exit(1);
+  }
+  const DistGraph first(Initialize(Remote(*served_, 32 * kMiB)));
+  const Tensor expected = first.ndata("wide").Read(ids);
+  char ready = 0;
+  ::close(ends[1]);
+  ASSERT_EQ(::write(go[1], "x", 1), 1);
+  ASSERT_EQ(::read(ends[0], &ready, 1), 1) << "the second trainer has read something else";
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  for (const int end : {go[0], go[1], ends[0]}) ::close(end);
+  const uint64_t before = first.traffic().row_bytes;
+  const DistGraph plain(Initialize(Remote(*served_, 0)));
+  EXPECT_TRUE(SameBits(first.ndata("wide").Read(more), plain.ndata("wide").Read(more)));
+  EXPECT_LT(first.traffic().row_bytes - before, 100U * 516);
+  EXPECT_TRUE(SameBits(first.ndata("wide").Read(ids), expected));
+}
+
+TEST_F(CachedReads, NothingIsLeftWhenTheTrainersHaveEnded) {
+  const auto files = [] {
+    size_t count = 0;
+    for (const std::string& name : ListDirectory(CacheMembers::kDirectory)) {
+      count += name.starts_with(StrCat("graphd-rows-", ::geteuid(), "-")) ? 1 : 0;
+    }
+    return count;
+  };
+  const size_t before = files();
+  {
+    const DistGraph graph(Initialize(Remote(*served_, 16 * kMiB)));
+    EXPECT_EQ(files(), before + 1);
+  }
+  EXPECT_EQ(files(), before);
+}
+
+TEST_F(CachedReads, MappedPartitionsNeedNoCache) {
+  Options options = served_->TrainerOptions(Transport::kAuto);
+  options.row_cache = 16 * kMiB;
+  const DistGraph graph(Initialize(options));
+  static_cast<void>(graph.ndata("wide").Read(std::vector<int64_t>{1, 2, 50000}));
+  EXPECT_EQ(graph.row_cache_statistics().capacity_bytes, 0U);
+  EXPECT_EQ(graph.row_cache_statistics().misses, 0U);
+}
+
+TEST_F(CachedReads, TheDaemonsLearnHowManyRowsWereCached) {
+  Options options = Remote(*served_, 16 * kMiB);
+  const DistGraph graph(Initialize(options));
+  const auto counts = [&] {
+    uint64_t found = 0, missed = 0;
+    for (size_t daemon = 0; daemon < 2; daemon++) {
+      RawClient client(served_->socket_path(daemon));
+      auto request = client.daemon().statusRequest();
+      WriteHello(request.initHello());
+      const auto status = client.Wait(
+          request.send().then([](auto&& response) { return ReadStatus(response.getStatus()); }));
+      found += status.rows_cached;
+      missed += status.rows_not_cached;
+    }
+    return std::pair(found, missed);
+  };
+  const auto [found, missed] = counts();
+  const std::vector<int64_t> ids{1, 2, 3, 40000, 59999};
+  static_cast<void>(graph.ndata("wide").Read(ids));
+  static_cast<void>(graph.ndata("wide").Read(ids));
+  static_cast<void>(graph.ndata("orig_id").Read(ids));  // tells of the second read
+  EXPECT_EQ(counts(), std::pair(found + 5, missed + 10));
+}
+
+TEST(CachedFeatures, AllDtypesAndEncodingsAreBitIdentical) {
+  const ServedGraphFixture served(ManyFeatures(), Daemons{{0, 1}}, 2, {},
+                                  {"as_f16=float16", "as_bf16=bfloat16", "as_i8=int8"});
+  const DistGraph plain(Initialize(Remote(served, 0)));
+  const DistGraph cached(Initialize(Remote(served, 8 * kMiB)));
+  for (const std::string& name : plain.ndata_names()) {
+    for (uint64_t round = 0; round < 3; round++) {
+      const std::vector<int64_t> ids = SomeIds(3000, 4000, round);
+      ASSERT_TRUE(SameBits(cached.ndata(name).Read(ids), plain.ndata(name).Read(ids))) << name;
+    }
+  }
+  for (const std::string& name : plain.edata_names()) {
+    for (uint64_t round = 0; round < 2; round++) {
+      const std::vector<int64_t> ids = SomeIds(3000, 40000, round);
+      ASSERT_TRUE(SameBits(cached.edata(name).Read(ids), plain.edata(name).Read(ids))) << name;
+    }
+  }
+  EXPECT_GT(cached.row_cache_statistics().hits, 10000U);
+}
+
+TEST(CachedFeatures, TensorsAreNotCached) {
+  const ServedGraphFixture served(ManyFeatures(), Daemons{{0, 1}});
+  const DistGraph graph(Initialize(Remote(served, 8 * kMiB)));
+  TensorSpec spec;
+  spec.name = "changing";
+  spec.policy = TensorPolicy::kNode;
+  spec.dtype = DType::kFloat32;
+  spec.row_shape = {4};
+  const DistTensor tensor = DistTensor::Create(graph, spec);
+  const std::vector<int64_t> ids{1, 2, 3};
+  for (float value : {1.0F, 2.0F}) {
+    Tensor rows = Tensor::Empty(DType::kFloat32, {3, 4});
+    for (float& each : rows.as<float>()) each = value;
+    tensor.Write(ids, rows);
+    EXPECT_TRUE(SameBits(tensor.Read(ids), rows));
+  }
+  EXPECT_EQ(graph.row_cache_statistics().misses, 0U);
+}
+
+TEST(CachedFeatures, RowsOfFilesThatWereReplacedAreNotRead) {
+  ServedGraphFixture served(ManyFeatures(), Daemons{{0, 1}});
+  const DistGraph graph(Initialize(Remote(served, 8 * kMiB)));
+  const std::vector<int64_t> ids = SomeIds(1000, 4000, 1);
+  const Tensor before = graph.ndata("f32").Read(ids);
+  // A restart alone leaves the rows valid.
+  served.Restart(0);
+  EXPECT_TRUE(SameBits(graph.ndata("f32").Read(ids), before));
+  const uint64_t hits = graph.row_cache_statistics().hits;
+  EXPECT_GT(hits, 950U);
+  // The files are copied over themselves with other times, as by a new partitioning.
+  served.Kill(0);
+  for (const std::string& file : ListFilesBelow(DirName(served.part_config()))) {
+    const timespec times[2] = {{1, 0}, {1, 0}};
+    ASSERT_EQ(::utimensat(AT_FDCWD, file.c_str(), times, 0), 0);
+  }
+  served.StartAgain(0);
+  // The connection is found broken by the next call, which needs one.
+  for (uint64_t seed = 100; graph.ndata("f64").Read(SomeIds(10, 4000, seed)).num_rows() == 10;
+       seed++) {
+    if (!graph.access()->CachedFeature(0, {false, 0, "f32"})) break;
+    ASSERT_LT(seed, 1000U);
+  }
+  const uint64_t bytes = graph.traffic().row_bytes;
+  EXPECT_TRUE(SameBits(graph.ndata("f32").Read(ids), before));
+  EXPECT_EQ(graph.traffic().row_bytes - bytes, 1000U * (33 * 4 + 4));
+  EXPECT_EQ(graph.row_cache_statistics().hits >= hits, true);
+  // A process that comes now uses other memory than those of the old files.
+  const DistGraph later(Initialize(Remote(served, 8 * kMiB)));
+  static_cast<void>(later.ndata("f32").Read(ids));
+  EXPECT_EQ(later.row_cache_statistics().hits, 0U);
+}
+
+TEST(RowCacheOption, BytesAreParsed) {
+  EXPECT_EQ(ParseBytes("0", "x"), 0U);
+  EXPECT_EQ(ParseBytes("4096", "x"), 4096U);
+  EXPECT_EQ(ParseBytes("500M", "x"), 500 * kMiB);
+  EXPECT_EQ(ParseBytes("2g", "x"), 2048 * kMiB);
+  EXPECT_EQ(ParseBytes("2 GiB", "x"), 2048 * kMiB);
+  EXPECT_EQ(ParseBytes("1.5GB", "x"), 1536 * kMiB);
+  EXPECT_EQ(ParseBytes("1T", "x"), 1024 * 1024 * kMiB);
+  for (const char* text :
+       {"", "G", "-1", "2X", "2GG", "2iB", "nan", "1e3", "inf", "99999999T", "2G 3", "0x10"}) {
+    ExpectError([&] { ParseBytes(text, "GRAPHD_ROW_CACHE"); }, ErrorCode::kInvalid,
+                StrCat("GRAPHD_ROW_CACHE '", text, "': give a number of bytes"));
+  }
+}
+
+}  // namespace
+}  // namespace graphd::testing
