@@ -577,7 +577,7 @@ TEST_F(GraphFilesTest, ErrorsOfUnreadableFilesNameTheRemedy) {
   Edges("", "e.parquet", "PAR1....");
   EXPECT_THAT(Complaint(ErrorCode::kInvalid), HasSubstr("Parquet"));  // nothing can open it
   Edges("", "e.npz", "PK\x03\x04....");
-  EXPECT_THAT(Complaint(ErrorCode::kInvalid), HasSubstr("unpack it"));
+  EXPECT_THAT(Complaint(ErrorCode::kInvalid), HasSubstr("Parquet, .npz"));
   Edges("", "e.csv", "1\n2\n");
   EXPECT_THAT(Complaint(ErrorCode::kCorrupt),
               HasSubstr("expected sources and destinations in two"));
