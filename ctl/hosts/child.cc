@@ -14,8 +14,6 @@
 namespace graphd::ctl {
 namespace {
 
-constexpr int kInputBytes = 1 << 20;
-
 struct Pipe {
   UniqueFd read, write;
 };
@@ -43,8 +41,6 @@ std::vector<char*> EnvironmentWithout(const std::vector<std::string>& names) {
 
 Child StartChild(std::vector<std::string> words, const std::vector<std::string>& without) {
   Pipe in = MakePipe(), out = MakePipe(), err = MakePipe();
-  // Has room for an order before the program reads, and allows fewer, larger writes; may fail.
-  ::fcntl(in.write.get(), F_SETPIPE_SZ, kInputBytes);
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   ::posix_spawn_file_actions_init(&actions);

@@ -235,7 +235,7 @@ void JobRunner::End(int code, const std::string& why) {
   if (!why.empty()) PrintMessage(why);
   end_deadline_ = Clock::now() + kEndTimeout;
   for (Host& host : hosts_) {
-    if (host.link) host.link->Send("{\"t\":\"end\"}");
+    if (host.link) host.link->End();
   }
 }
 

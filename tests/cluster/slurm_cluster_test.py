@@ -175,6 +175,11 @@ class Hosts(SlurmCase):
         self.assertEqual(job.returncode, 0, err)
         self.assertEqual(out.count("\n"), 3 * 500000 - 1)
 
+    def test_the_word_end_in_a_command_ends_nothing(self):
+        done = self.launch("--", "echo", "end")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.count("] end\n"), 3, done.stdout)
+
     def test_the_plan_names_the_nodes(self):
         plan = self.launch("--dry_run", "true")
         self.assertEqual(plan.returncode, 0, plan.stderr)

@@ -151,6 +151,11 @@ class Launching(TrainerHosts):
         plan = self.launch("--dry_run", "true")
         self.assertIn("host 10.99.0.3 (over ssh)\n  no daemon\n  trainer: rank 2", plan.stdout)
 
+    def test_the_word_end_in_a_command_ends_nothing(self):
+        done = self.launch("--", "echo", "end")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.count("] end\n"), 3, done.stdout)
+
     def test_a_launch_from_the_host_that_only_computes(self):
         for name, text in (("ip.txt", "10.99.0.1\n10.99.0.2\n"), ("gpus.txt", "localhost\n")):
             with open(f"{self.third.folder}/srv/ws/{name}", "w") as out:
