@@ -20,6 +20,7 @@
 #include "ctl/hosts/frame_reader.h"
 #include "ctl/plan/json_value.h"
 #include "ctl/slurm/own_addresses.h"
+#include "ctl/slurm/step_variables.h"
 
 namespace graphd::ctl {
 namespace {
@@ -30,28 +31,6 @@ constexpr size_t kMostText = 4096;  // the bytes of srun's messages that are kep
 std::string Variable(const char* name) {
   const char* const text = std::getenv(name);
   return text ? text : "";
-}
-
-// Variables by which sbatch or the user's shell would give our steps other resources, or their
-// output another form, than these have.
-const std::vector<std::string>& UnwantedVariables() {
-  static const std::vector<std::string> names = {"SLURM_LABELIO",
-                                                 "SLURM_UNBUFFEREDIO",
-                                                 "SLURM_STDINMODE",
-                                                 "SLURM_STDOUTMODE",
-                                                 "SLURM_STDERRMODE",
-                                                 "SLURM_EXACT",
-                                                 "SLURM_EXCLUSIVE",
-                                                 "SLURM_NTASKS_PER_GPU",
-                                                 "SLURM_GPUS_PER_TASK",
-                                                 "SLURM_NTASKS_PER_CORE",
-                                                 "SLURM_NTASKS_PER_SOCKET",
-                                                 "SLURM_DISTRIBUTION",
-                                                 "SLURM_TASK_EPILOG",
-                                                 "SLURM_TASK_PROLOG",
-                                                 "SLURM_WAIT",
-                                                 "SLURM_DEBUG"};
-  return names;
 }
 
 // Returns the words of a step with a task on each of `nodes` nodes.
@@ -125,7 +104,7 @@ SlurmNodes AskNodes(const std::string& graphctl, double timeout) {
   words.insert(words.end(), {"--input=none", graphctl, "supervise", "--node"});
   std::optional<Child> child;
   try {
-    child = StartChild(words, UnwantedVariables());
+    child = StartChild(words, VariablesWithheldFromSteps());
   } catch (const Error& error) {
     Throw(ErrorCode::kNotFound, "--launcher slurm: ", error.what(),
           "; add the folder of Slurm's srun to PATH");
@@ -158,8 +137,9 @@ void AnswerAsNode() {
 
 LinkOpener LinksOverSrun(const std::string& graphctl, double connect_timeout) {
   return [=](size_t host, const HostPlan& plan, EventQueue& queue) {
-    SupervisorCommand command{
-        .words = SrunWords(1, connect_timeout), .without = UnwantedVariables(), .relay = "srun"};
+    SupervisorCommand command{.words = SrunWords(1, connect_timeout),
+                              .without = VariablesWithheldFromSteps(),
+                              .relay = "srun"};
     command.words.insert(command.words.end(),
                          {"--nodelist=" + plan.node, "--input=all", graphctl, "supervise"});
     // The supervisor has told how it ends; srun then repeats its exit code.

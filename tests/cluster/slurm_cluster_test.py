@@ -149,11 +149,15 @@ class Hosts(SlurmCase):
             return file.read()
 
     def test_settings_of_the_job_do_not_reach_the_steps(self):
-        done = self.launch("echo '#'; " + SHOW, variables=(
+        done = self.launch('echo "# $SLURM_ARRAY_TASK_ID $MINE"; ' + SHOW, variables=(
             "SLURM_LABELIO=1", "SLURM_UNBUFFEREDIO=1", "SLURM_NTASKS_PER_NODE=2", "SLURM_EXACT=1",
-            "SLURM_STDOUTMODE=none", "MINE=1"))
+            "SLURM_STDOUTMODE=none", "SLURM_GPUS=8", "SLURM_TIMELIMIT=1", "SLURM_CPU_BIND=none",
+            "SRUN_CPUS_PER_TASK=99", "SLURM_ARRAY_TASK_ID=7", "MINE=1"))
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(sorted(done.stdout.splitlines())[1::2], SHOWN)
+        lines = sorted(done.stdout.splitlines())
+        self.assertEqual(lines[1::2], SHOWN)
+        # Variables that describe the job reach them.
+        self.assertEqual([line.split("# ")[1] for line in lines[::2]], ["7 1"] * 3)
 
     def test_a_normal_user_can_launch_jobs(self):
         # Nobody has logged in on the nodes, where a session's folder can neither be found nor made.
