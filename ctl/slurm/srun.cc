@@ -123,6 +123,7 @@ SlurmNodes AskNodes(const std::string& graphctl, double timeout) {
   }
   SlurmNodes job{Variable("SLURM_JOB_ID"), {}};
   for (auto& [index, node] : answers.nodes) job.nodes.push_back(std::move(node));
+  RemoveSharedAddresses(job);
   return job;
 }
 
