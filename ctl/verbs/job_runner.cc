@@ -185,7 +185,8 @@ void JobRunner::OnExit(size_t index, const nlohmann::json& header) {
     const std::string how =
         signal ? StrCat("was killed by signal ", signal) : StrCat("exited with code ", code);
     const std::string& log_dir = plan_.hosts[index].order.job.log_dir;
-    End(code, StrCat("trainer ", rank, " on ", plan_.hosts[index].name, " ", how, "; ended the job",
+    End(code, StrCat(TrainerName(plan_.hosts[index].order, rank), " on ", plan_.hosts[index].name,
+                     " ", how, "; ended the job",
                      log_dir.empty() ? ""
                                      : StrCat(". Its output is in ", log_dir, "/trainer-", rank,
                                               ".log on that host")));
