@@ -225,11 +225,39 @@ class Errors(SlurmCase):
             self.assertIn(f"{option} does not work with --launcher slurm", done.stderr)
             self.assertIn(remedy, done.stderr)
 
-    def test_a_node_without_graphctl_is_told(self):
+    def test_a_node_without_graphctl_is_reported(self):
         done = self.launch("--graphctl", "/srv/none/graphctl", "true")
         self.assertEqual(done.returncode, 5, done.stderr)
         self.assertIn("0 of 3 nodes have answered", done.stderr)
         self.assertIn("/srv/none/graphctl: No such file or directory", done.stderr)
+
+    def slow_graphctl(self):
+        """Returns the path of a program on all nodes that does not answer, and does not end at once."""
+        path = cluster.root + "/slow"
+        with open(path, "w") as out:
+            out.write("#!/bin/sh\ntrap '' TERM\nsleep 3600\n")
+        os.chmod(path, 0o755)
+        return path
+
+    def test_nodes_that_do_not_answer_are_given_up(self):
+        begin = time.monotonic()
+        done = self.launch("--graphctl", self.slow_graphctl(), "--connect_timeout", "2", "true")
+        self.assertLess(time.monotonic() - begin, 8 * SLOW)
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertIn("0 of 3 nodes have answered within 2 s (--connect_timeout)", done.stderr)
+        self.nothing_remains()
+
+    def test_an_interrupt_ends_the_question_to_the_nodes(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            job = self.start_launch("--graphctl", self.slow_graphctl(), "--connect_timeout", "60",
+                                    "true")
+            wait_until("all nodes to be asked", lambda: all(
+                self.pids(machine, "sleep 3600") for machine in cluster.machines))
+            begin = time.monotonic()
+            os.kill(self.launcher(), number)
+            job.communicate(timeout=DEADLINE * SLOW)
+            self.assertLess(time.monotonic() - begin, 8 * SLOW)
+            self.nothing_remains()
 
     def test_without_srun_the_error_names_it(self):
         done = self.launch("true", variables=("PATH=/nowhere",))
