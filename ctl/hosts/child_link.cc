@@ -103,6 +103,10 @@ class ChildLink : public HostLink {
       closed.code = ErrorCode::kUnavailable;
       closed.text = StrCat("its ", command_.relay.empty() ? "supervisor" : command_.relay,
                            " was killed by signal ", WTERMSIG(status));
+    } else if (closed.text.empty() && !command_.relay.empty() && status != 0) {
+      // If this was not reported before, something has killed the supervisor.
+      closed.code = ErrorCode::kUnavailable;
+      closed.text = StrCat("its ", command_.relay, " exited with code ", WEXITSTATUS(status));
     }
     if (!answered_ && !command_.cannot_start.empty()) {
       closed.code = ErrorCode::kUnavailable;

@@ -163,7 +163,8 @@ void Launch(LaunchArguments& arguments, const UserCommand& command) {
   const std::string id = plan.job_id;
   const LinkOpener open = by_slurm ? LinksOverSrun(hosts.graphctl, hosts.ssh.connect_timeout)
                                    : LinksOverSsh(hosts.own_path, hosts.graphctl, hosts.ssh);
-  const int code = JobRunner(std::move(plan), open, launch.host_timeout).Run();
+  const int code =
+      JobRunner(std::move(plan), open, hosts.ssh.connect_timeout, launch.host_timeout).Run();
   SetExitCode(code);
   if (code == 0 && launch.detach) TellAboutJob(id, hosts);
 }

@@ -41,7 +41,9 @@ TEST(ChildLink, ARelayThatHasAnsweredReadsTheEnd) {
   ASSERT_EQ(::poll(&ready, 1, 30000), 1);
   ASSERT_EQ(queue.TakeAll().size(), 1u);
   link->End();
-  EXPECT_EQ(AwaitEnd(queue).text, "");
+  const HostEvent end = AwaitEnd(queue);
+  EXPECT_EQ(end.text, "its relay exited with code 11");  // the length of the line
+  EXPECT_EQ(end.code, ErrorCode::kUnavailable);
 }
 
 // The program does not read before its order has been sent.
