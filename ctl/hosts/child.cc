@@ -2,19 +2,24 @@
 #include "ctl/hosts/child.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <string_view>
+
+#include "base/clock.h"
 
 namespace graphd::ctl {
 namespace {
 
-constexpr int kInputBytes = 1 << 20;
+constexpr double kEndSeconds = 2;
 
 struct Pipe {
   UniqueFd read, write;
@@ -43,8 +48,6 @@ std::vector<char*> EnvironmentWithout(const std::vector<std::string>& names) {
 
 Child StartChild(std::vector<std::string> words, const std::vector<std::string>& without) {
   Pipe in = MakePipe(), out = MakePipe(), err = MakePipe();
-  // Has room for an order before the program reads, and allows fewer, larger writes; may fail.
-  ::fcntl(in.write.get(), F_SETPIPE_SZ, kInputBytes);
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   ::posix_spawn_file_actions_init(&actions);
@@ -75,6 +78,23 @@ Child StartChild(std::vector<std::string> words, const std::vector<std::string>&
     ThrowErrno("can't run", words[0]);
   }
   return {pid, std::move(in.write), std::move(out.read), std::move(err.read)};
+}
+
+bool EndsWithin(pid_t pid, double seconds) {
+  const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  const Clock::time_point start = Clock::now();
+  while (true) {
+    const double left = std::max(0.0, seconds - SecondsSince(start));
+    pollfd end{process.get(), POLLIN, 0};
+    if (::poll(&end, 1, static_cast<int>(std::ceil(left * 1000))) > 0) return true;
+    if (left <= 0) return false;
+  }
+}
+
+int EndChild(pid_t pid) {
+  ::kill(pid, SIGTERM);
+  if (!EndsWithin(pid, kEndSeconds)) ::kill(pid, SIGKILL);
+  return AwaitChild(pid);
 }
 
 int AwaitChild(pid_t pid) {

@@ -19,6 +19,13 @@ struct Child {
 // arguments. Its environment is ours but for the variables `without`.
 Child StartChild(std::vector<std::string> words, const std::vector<std::string>& without = {});
 
+// Waits at most `seconds` for the process to end. Returns whether it has; AwaitChild must follow.
+bool EndsWithin(pid_t pid, double seconds);
+
+// Ends the process: by SIGTERM, and by SIGKILL if it still runs two seconds later. Returns its wait
+// status.
+int EndChild(pid_t pid);
+
 // Waits for the process to end and returns its wait status.
 int AwaitChild(pid_t pid);
 

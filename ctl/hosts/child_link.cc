@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ctl/hosts/child_link.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -18,6 +19,9 @@
 
 namespace graphd::ctl {
 namespace {
+
+constexpr size_t kUsualPipe = 65536;
+constexpr int kLargePipe = 1 << 20;  // the largest that users other than root may have
 
 class ChildLink : public HostLink {
  public:
@@ -39,15 +43,20 @@ class ChildLink : public HostLink {
 
   void Send(const std::string& line) override {
     if (!input_) return;
-    if (!command_.relay.empty() && !answered_ && line.find("\"end\"") != std::string::npos) {
-      Signal(SIGTERM);
-    }
     const std::string text = line + "\n";
+    // A relay may read its input late. All pipes of a user together have a limit, so that pipes
+    // grow only where a line needs it; this may fail.
+    if (text.size() > kUsualPipe) ::fcntl(input_.get(), F_SETPIPE_SZ, kLargePipe);
     try {
       WriteExactly(input_.get(), std::as_bytes(std::span(text)), "the supervisor's input");
     } catch (const Error&) {
       input_.reset();  // the process has ended; kClosed reports the reason
     }
+  }
+
+  void End() override {
+    if (!command_.relay.empty() && !answered_) Signal(SIGTERM);
+    HostLink::End();
   }
 
   void Abandon() override {
@@ -94,6 +103,10 @@ class ChildLink : public HostLink {
       closed.code = ErrorCode::kUnavailable;
       closed.text = StrCat("its ", command_.relay.empty() ? "supervisor" : command_.relay,
                            " was killed by signal ", WTERMSIG(status));
+    } else if (closed.text.empty() && !command_.relay.empty() && status != 0) {
+      // If this was not reported before, something has killed the supervisor.
+      closed.code = ErrorCode::kUnavailable;
+      closed.text = StrCat("its ", command_.relay, " exited with code ", WEXITSTATUS(status));
     }
     if (!answered_ && !command_.cannot_start.empty()) {
       closed.code = ErrorCode::kUnavailable;

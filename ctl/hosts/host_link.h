@@ -30,6 +30,8 @@ class HostLink {
   // Sends one line to the supervisor. Returns immediately; lines sent after the link has closed are
   // lost.
   virtual void Send(const std::string& line) = 0;
+  // Tells the supervisor to end its job. Gives up a link on which no supervisor has been reached.
+  virtual void End() { Send("{\"t\":\"end\"}"); }
   // Ends the connection without the host, which has gone: kClosed follows soon. Does nothing where
   // the link notices by itself that a host has gone.
   virtual void Abandon() {}

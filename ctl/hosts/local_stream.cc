@@ -13,6 +13,8 @@
 namespace graphd::ctl {
 namespace {
 
+constexpr int kPipeBytes = 1 << 20;
+
 void MakeNonBlocking(const UniqueFd& fd) {
   if (::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK) != 0) {
     ThrowErrno("can't prepare", "a pipe");
@@ -24,6 +26,7 @@ class LocalStream : public HostStream {
   LocalStream(const std::string& graphctl, const std::string& verb)
       : graphctl_(graphctl), child_(StartChild({graphctl, verb})) {
     for (const UniqueFd* fd : {&child_.in, &child_.out, &child_.err}) MakeNonBlocking(*fd);
+    ::fcntl(child_.in.get(), F_SETPIPE_SZ, kPipeBytes);  // allows fewer, larger writes; may fail
   }
 
   ~LocalStream() override {

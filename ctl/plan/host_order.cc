@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/strict_json.h"
+#include "base/strings.h"
 #include "graph/id_json.h"
 
 namespace graphd::ctl {
@@ -22,7 +23,7 @@ GRAPHD_JSON_FIELDS(ServerSpec, server_name, address, port, parts, num_parts, amo
                    part_config, graphd, runtime_dir, num_servers, state_dir, durability, memory_dir,
                    embedding_memory, keep_alive, insecure, keys, secret, start_timeout)
 GRAPHD_JSON_FIELDS(KeyFile, name, text)
-GRAPHD_JSON_FIELDS(TrainerPlan, rank, local_rank, local_world_size, part, label)
+GRAPHD_JSON_FIELDS(TrainerPlan, rank, local_rank, local_world_size, part, label, is_torchrun)
 GRAPHD_JSON_FIELDS(JobSpec, job_id, secret, workspace, log_dir, ip_config, ip_config_text, command,
                    master_addr, world_size, num_samplers, row_cache, num_omp_threads, extra_envs,
                    master_port, detach, max_restarts, remote_trainers, trainer_hosts)
@@ -49,6 +50,13 @@ GRAPHD_JSON_FIELDS(ControlOrder, verb, by, reason, job, level, most, part_config
 GRAPHD_JSON_FIELDS(HostOrder, action, version, only_trainers, server, job, trainers,
                    trainers_on_machine, is_master, host_timeout, server_grace, meeting, stop_job,
                    stop_grace, force, stop_timeout, control, peers, key_files, follow)
+
+std::string TrainerName(const HostOrder& order, int rank) {
+  const bool is_torchrun = std::ranges::any_of(order.trainers, [rank](const TrainerPlan& trainer) {
+    return trainer.rank == rank && trainer.is_torchrun;
+  });
+  return is_torchrun ? "torchrun" : StrCat("trainer ", rank);
+}
 
 // Rejects command lines that contain bytes other than UTF-8, which JSON can't represent.
 std::string EncodeOrder(const HostOrder& order) {

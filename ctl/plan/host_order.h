@@ -41,7 +41,8 @@ struct TrainerPlan {
   int rank = 0, local_rank = 0, local_world_size = 1;
   // The partition of its ip_config line; -1: none, as on a host of --trainer_hosts.
   PartId part = -1;
-  std::string label;  // "host:rank", the prefix of each line of its output
+  std::string label;         // "host:rank", the prefix of each line of its output
+  bool is_torchrun = false;  // it is a torchrun, which starts all trainers of its host
 };
 
 // The settings that all trainers of the job share.
@@ -50,7 +51,8 @@ struct JobSpec {
   std::string secret;     // lets trainers join the job; never shown
   std::string workspace;  // the trainers' working directory
   std::string log_dir;    // directory on the host for the trainers' output; empty: no files
-  std::string ip_config;  // path on the host; replaced by a file with ip_config_text if missing
+  std::string
+      ip_config;  // path on the host; replaced by a file with ip_config_text if missing or empty
   std::string ip_config_text;
   UserCommand command;
   std::string master_addr;
@@ -132,6 +134,9 @@ struct HostOrder {
 
 // Returns whether the hosts of the job decide together, without their launcher.
 inline bool HostsMeet(const JobSpec& job) { return job.detach || job.max_restarts > 0; }
+
+// Returns how messages name the trainer with a rank: "trainer 3", or "torchrun".
+std::string TrainerName(const HostOrder& order, int rank);
 
 std::string EncodeOrder(const HostOrder& order);
 // Throws Error(kInvalid) if `line` is not an order.

@@ -26,6 +26,7 @@ nlohmann::json EnvironmentJson(const LaunchPlan& plan, const HostOrder& order,
   }
   if (order.job.num_omp_threads == 0) variables["OMP_NUM_THREADS"] = "cores/trainers";
   if (plan.master_port == 0) variables["MASTER_PORT"] = "free port";
+  if (order.job.ip_config.empty()) variables["GRAPHD_IP_CONFIG"] = "file in memory";
   return variables;
 }
 

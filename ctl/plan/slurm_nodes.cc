@@ -2,6 +2,7 @@
 #include "ctl/plan/slurm_nodes.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/strings.h"
@@ -42,12 +43,24 @@ std::string ListOf(const SlurmNodes& job) {
       shown.push_back(StrCat("and ", job.nodes.size() - kMostShown, " more"));
       break;
     }
-    shown.push_back(StrCat(node.name, " (", Join(node.addresses, " "), ")"));
+    const std::string addresses = Join(node.addresses, " ");
+    shown.push_back(addresses.empty() ? node.name : StrCat(node.name, " (", addresses, ")"));
   }
   return Join(shown, ", ");
 }
 
 }  // namespace
+
+void RemoveSharedAddresses(SlurmNodes& job) {
+  std::map<std::string, std::set<const SlurmNode*>> nodes_of;
+  for (const SlurmNode& node : job.nodes) {
+    for (const std::string& each : node.addresses) nodes_of[each].insert(&node);
+  }
+  for (SlurmNode& node : job.nodes) {
+    std::erase_if(node.addresses,
+                  [&nodes_of](const std::string& each) { return nodes_of[each].size() > 1; });
+  }
+}
 
 const SlurmNode& NodeOf(const std::string& address, const std::string& where, const SlurmNodes& job,
                         const AddressLookup& look_up) {

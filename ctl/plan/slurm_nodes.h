@@ -8,7 +8,8 @@
 #include "ctl/plan/trainer_hosts.h"
 #include "wire/ip_config.h"
 
-// Finds the hosts of a launch among the nodes of a Slurm job. The functions have no side effects.
+// Finds the hosts of a launch among the nodes of a Slurm job. Functions change nothing but their
+// arguments.
 
 namespace graphd::ctl {
 
@@ -22,6 +23,10 @@ struct SlurmNodes {
   std::string job;
   std::vector<SlurmNode> nodes;
 };
+
+// Removes addresses that several nodes have, such as those of bridges for containers, which name
+// none of them.
+void RemoveSharedAddresses(SlurmNodes& job);
 
 // Returns the numeric addresses that belong to an address of ip_config; none if it is unknown.
 using AddressLookup = std::function<std::vector<std::string>(const std::string& address)>;

@@ -19,19 +19,21 @@ std::string ForExec(const UserCommand& command) {
 void RunUnderTorchrun(LaunchPlan& plan) {
   const auto nodes = std::ranges::count_if(
       plan.hosts, [](const HostPlan& host) { return !host.order.trainers.empty(); });
-  int node = 0;
+  int node = 1;
   for (HostPlan& host : plan.hosts) {
     std::vector<TrainerPlan>& trainers = host.order.trainers;
     if (trainers.empty()) continue;
+    // Node 0 is the one whose torchrun listens at MASTER_ADDR.
     // The port is known when all hosts are ready; a shell takes it from the environment.
-    const std::string text =
-        StrCat("exec torchrun --nnodes ", nodes, " --nproc_per_node ", trainers.size(),
-               " --node_rank ", node++, " --rdzv_id ", ShellQuote(plan.job_id),
-               " --master_addr \"$MASTER_ADDR\" --master_port \"$MASTER_PORT\" --no_python ",
-               ForExec(host.order.job.command));
+    const std::string text = StrCat(
+        "exec torchrun --nnodes ", nodes, " --nproc_per_node ", trainers.size(), " --node_rank ",
+        host.order.is_master ? 0 : node++, " --rdzv_id ", ShellQuote(plan.job_id),
+        " --master_addr \"$MASTER_ADDR\" --master_port \"$MASTER_PORT\" --no_python ",
+        ForExec(host.order.job.command));
     host.order.job.command = {{text}, /*is_shell=*/true};
     trainers.resize(1);
     trainers[0].part = -1;
+    trainers[0].is_torchrun = true;
     trainers[0].label = host.name;
   }
 }

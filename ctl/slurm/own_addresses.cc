@@ -46,7 +46,6 @@ std::vector<std::string> OwnAddresses() {
 }
 
 std::vector<std::string> LookUpAddress(const std::string& address) {
-  if (IsLocalAddress(address)) return OwnAddresses();
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* first = nullptr;
@@ -57,6 +56,7 @@ std::vector<std::string> LookUpAddress(const std::string& address) {
     const std::string text = TextOf(each->ai_addr);
     if (!text.empty()) addresses.push_back(text);
   }
+  if (addresses.empty() && IsLocalAddress(address)) return OwnAddresses();
   return addresses;
 }
 

@@ -9,8 +9,8 @@ namespace graphd::ctl {
 // machine elsewhere (loopback, link-local).
 std::vector<std::string> OwnAddresses();
 
-// Returns the numeric addresses of a name or an address. One that belongs to this machine has all
-// of this machine's, because a host's own name is a loopback address there on many systems.
+// Returns the numeric addresses of a name or an address, without loopback. A name of this machine
+// that has no other, as a host's own name on many systems, has those of this machine's interfaces.
 std::vector<std::string> LookUpAddress(const std::string& address);
 
 }  // namespace graphd::ctl

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
-#include <optional>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/strings.h"
@@ -20,6 +20,8 @@
 #include "ctl/hosts/frame_reader.h"
 #include "ctl/plan/json_value.h"
 #include "ctl/slurm/own_addresses.h"
+#include "ctl/slurm/step_variables.h"
+#include "ctl/terminal/signals.h"
 
 namespace graphd::ctl {
 namespace {
@@ -30,28 +32,6 @@ constexpr size_t kMostText = 4096;  // the bytes of srun's messages that are kep
 std::string Variable(const char* name) {
   const char* const text = std::getenv(name);
   return text ? text : "";
-}
-
-// Variables by which sbatch or the user's shell would give our steps other resources, or their
-// output another form, than these have.
-const std::vector<std::string>& UnwantedVariables() {
-  static const std::vector<std::string> names = {"SLURM_LABELIO",
-                                                 "SLURM_UNBUFFEREDIO",
-                                                 "SLURM_STDINMODE",
-                                                 "SLURM_STDOUTMODE",
-                                                 "SLURM_STDERRMODE",
-                                                 "SLURM_EXACT",
-                                                 "SLURM_EXCLUSIVE",
-                                                 "SLURM_NTASKS_PER_GPU",
-                                                 "SLURM_GPUS_PER_TASK",
-                                                 "SLURM_NTASKS_PER_CORE",
-                                                 "SLURM_NTASKS_PER_SOCKET",
-                                                 "SLURM_DISTRIBUTION",
-                                                 "SLURM_TASK_EPILOG",
-                                                 "SLURM_TASK_PROLOG",
-                                                 "SLURM_WAIT",
-                                                 "SLURM_DEBUG"};
-  return names;
 }
 
 // Returns the words of a step with a task on each of `nodes` nodes.
@@ -87,17 +67,55 @@ struct Answers {
   }
 };
 
-// Reads a step's output until it ends. Returns whether it has ended in time.
-bool ReadAnswers(const Child& child, double timeout, Answers& answers) {
+// Holds back the signals that end this process as long as it has a step. Then they end it.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &before_);
+    arrived_ = WatchSignals();
+  }
+  ~HeldSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+  int fd() const { return arrived_.get(); }
+
+ private:
+  sigset_t before_{};
+  UniqueFd arrived_;
+};
+
+// An srun that does not outlive its owner.
+class Step {
+ public:
+  explicit Step(Child child) : child_(std::move(child)) { child_.in.reset(); }
+  ~Step() { End(); }
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+  const Child& child() const { return child_; }
+  // Returns its wait status.
+  int End() {
+    if (child_.pid > 0) status_ = EndChild(std::exchange(child_.pid, 0));
+    return status_;
+  }
+
+ private:
+  Child child_;
+  int status_ = 0;
+};
+
+// Reads a step's output until it ends. Returns whether it has ended in time, and before a signal.
+bool ReadAnswers(const Child& child, int signals, double timeout, Answers& answers) {
   FrameReader frames(
       [&](const nlohmann::json& header, const std::string&) { answers.Take(header); },
       [](const std::string&) {});
   const Clock::time_point start = Clock::now();
-  pollfd inputs[2] = {{child.out.get(), POLLIN, 0}, {child.err.get(), POLLIN, 0}};
+  pollfd inputs[3] = {
+      {child.out.get(), POLLIN, 0}, {child.err.get(), POLLIN, 0}, {signals, POLLIN, 0}};
   while (inputs[0].fd >= 0 || inputs[1].fd >= 0) {
     const double left = timeout - SecondsSince(start);
     if (left <= 0) return false;
-    if (::poll(inputs, 2, static_cast<int>(std::ceil(left * 1000))) <= 0) continue;
+    if (::poll(inputs, 3, static_cast<int>(std::ceil(left * 1000))) <= 0) continue;
+    if (inputs[2].revents) return false;
     char bytes[65536];
     for (int i = 0; i < 2; i++) {
       if (!inputs[i].revents) continue;
@@ -112,7 +130,17 @@ bool ReadAnswers(const Child& child, double timeout, Answers& answers) {
       }
     }
   }
-  return true;
+  return EndsWithin(child.pid, timeout - SecondsSince(start));
+}
+
+Child StartSrun(const std::vector<std::string>& words) {
+  try {
+    return StartChild(words, VariablesWithheldFromSteps());
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kNotFound) throw;
+    Throw(ErrorCode::kNotFound, "--launcher slurm: ", error.what(),
+          "; add the folder of Slurm's srun to PATH");
+  }
 }
 
 }  // namespace
@@ -123,18 +151,11 @@ SlurmNodes AskNodes(const std::string& graphctl, double timeout) {
       ParseInt(Variable("SLURM_JOB_NUM_NODES"), "SLURM_JOB_NUM_NODES", 1, kMostNodes));
   std::vector<std::string> words = SrunWords(count, timeout);
   words.insert(words.end(), {"--input=none", graphctl, "supervise", "--node"});
-  std::optional<Child> child;
-  try {
-    child = StartChild(words, UnwantedVariables());
-  } catch (const Error& error) {
-    Throw(ErrorCode::kNotFound, "--launcher slurm: ", error.what(),
-          "; add the folder of Slurm's srun to PATH");
-  }
-  child->in.reset();
+  const HeldSignals signals;
+  Step step(StartSrun(words));
   Answers answers;
-  const bool ended = ReadAnswers(*child, timeout, answers);
-  if (!ended) ::kill(child->pid, SIGTERM);
-  const int status = AwaitChild(child->pid);
+  const bool ended = ReadAnswers(step.child(), signals.fd(), timeout, answers);
+  const int status = step.End();
   if (!ended || status != 0 || answers.nodes.size() != static_cast<size_t>(count)) {
     Throw(ErrorCode::kUnavailable, "--launcher slurm: ", answers.nodes.size(), " of ", count,
           " nodes have answered",
@@ -144,6 +165,7 @@ SlurmNodes AskNodes(const std::string& graphctl, double timeout) {
   }
   SlurmNodes job{Variable("SLURM_JOB_ID"), {}};
   for (auto& [index, node] : answers.nodes) job.nodes.push_back(std::move(node));
+  RemoveSharedAddresses(job);
   return job;
 }
 
@@ -158,13 +180,15 @@ void AnswerAsNode() {
 
 LinkOpener LinksOverSrun(const std::string& graphctl, double connect_timeout) {
   return [=](size_t host, const HostPlan& plan, EventQueue& queue) {
-    SupervisorCommand command{
-        .words = SrunWords(1, connect_timeout), .without = UnwantedVariables(), .relay = "srun"};
+    SupervisorCommand command{.words = SrunWords(1, connect_timeout),
+                              .without = VariablesWithheldFromSteps(),
+                              .relay = "srun"};
     command.words.insert(command.words.end(),
                          {"--nodelist=" + plan.node, "--input=all", graphctl, "supervise"});
     // The supervisor has told how it ends; srun then repeats its exit code.
     command.is_useless = [](std::string_view line) {
-      return line.starts_with("srun: error: ") && line.find(": task 0: ") != line.npos;
+      return line.starts_with("srun: error: ") &&
+             line.find(": task 0: Exited with exit code ") != line.npos;
     };
     command.cannot_start =
         StrCat("srun could not start ", graphctl, " on node ", plan.node,

@@ -46,10 +46,15 @@ class SshLink : public HostLink {
     {
       const MutexLock lock(mutex_);
       outbox_ += line + "\n";
-      // No supervisor can receive the line before the connection exists, so give the connection up.
-      if (!connected_ && line.find("\"end\"") != std::string::npos) closing_ = true;
     }
     Wake();
+  }
+
+  // No supervisor can receive the line before the connection exists, so this gives up the
+  // connection.
+  void End() override {
+    if (!connected_) closing_ = true;
+    HostLink::End();
   }
 
  private:

@@ -117,7 +117,7 @@ void JobPart::OnExit(int rank, int code, int signal, bool ending) {
     own_.code = code;
     own_.ended_at = Now();
     own_.reason = StrCat(
-        "trainer ", rank, " on ", order_.meeting.name, " ",
+        TrainerName(order_, rank), " on ", order_.meeting.name, " ",
         signal ? StrCat("was killed by signal ", signal) : StrCat("exited with code ", code));
     Say(JobPhase::kFailed);
   }

@@ -318,7 +318,8 @@ void Supervisor::OnReady() {
 // Refuses an address that the other trainers would take for their own machine: they would wait for
 // the first trainer in vain. (DaemonStarter does the same for hosts with a daemon.)
 void Supervisor::CheckMasterAddress() const {
-  const bool has_others = order_.job.world_size > static_cast<int>(order_.trainers.size());
+  // Under torchrun, order_.trainers has one entry for all of this host's.
+  const bool has_others = order_.job.world_size > order_.trainers_on_machine;
   if (!order_.is_master || !has_others || !IsLoopbackAddress(order_.server.address)) return;
   Throw(ErrorCode::kInvalid, order_.server.address,
         " is a loopback address on this host (see /etc/hosts there), and the job's other machines "
@@ -474,7 +475,8 @@ void Supervisor::OnAllEnded() {
 // Returns the file's path or, if the host has no such file or a different one, the path of a copy
 // in memory that exists as long as this process.
 std::string Supervisor::IpConfigPath() {
-  if (IsFileWith(order_.job.ip_config, order_.job.ip_config_text)) return order_.job.ip_config;
+  const std::string& path = order_.job.ip_config;
+  if (!path.empty() && IsFileWith(path, order_.job.ip_config_text)) return path;
   ip_config_memory_.reset(static_cast<int>(::syscall(SYS_memfd_create, "ip_config", 1u)));
   if (!ip_config_memory_) ThrowErrno("can't create", "an ip_config in memory");
   WriteExactly(ip_config_memory_.get(), std::as_bytes(std::span(order_.job.ip_config_text)),

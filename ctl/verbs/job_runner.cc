@@ -25,9 +25,11 @@ constexpr size_t kMostAtEnd = size_t{16} << 20;
 
 }  // namespace
 
-JobRunner::JobRunner(LaunchPlan plan, LinkOpener open_link, double host_timeout)
+JobRunner::JobRunner(LaunchPlan plan, LinkOpener open_link, double connect_timeout,
+                     double host_timeout)
     : plan_(std::move(plan)),
       open_link_(std::move(open_link)),
+      connect_timeout_(connect_timeout),
       host_timeout_(host_timeout),
       hosts_(plan_.hosts.size()),
       labels_(static_cast<size_t>(plan_.world_size)),
@@ -59,9 +61,7 @@ int JobRunner::Run() {
       for (const HostEvent& event : queue_.TakeAll()) Handle(event);
       NoticeSilence();
     } else {
-      for (Host& host : hosts_) {
-        if (host.heard != Clock::time_point{}) host.heard = Clock::now();  // nobody has listened
-      }
+      for (Host& host : hosts_) host.heard = Clock::now();  // nobody has listened
     }
     console_.WriteSome();
     if (console_.out_is_broken()) End(128 + SIGPIPE, "");
@@ -96,15 +96,17 @@ void JobRunner::OpenLinks() {
   for (size_t i = 0; i < hosts_.size(); i++) {
     const HostPlan& host = plan_.hosts[i];
     hosts_[i].link = open_link_(i, host, queue_);
+    hosts_[i].heard = Clock::now();
     hosts_[i].link->Send(EncodeOrder(host.order));
   }
 }
 
 void JobRunner::Handle(const HostEvent& event) {
-  hosts_[event.host].heard = Clock::now();
   const std::string& name = plan_.hosts[event.host].name;
   switch (event.kind) {
     case HostEvent::Kind::kFrame:
+      hosts_[event.host].answered = true;
+      hosts_[event.host].heard = Clock::now();
       OnFrame(event.host, event);
       break;
     case HostEvent::Kind::kNoise:
@@ -146,6 +148,8 @@ void JobRunner::OnFrame(size_t index, const HostEvent& event) {
     OnStarted(index);
   } else if (kind == "detached") {
     hosts_[index].detached = true;
+  } else if (kind == "done") {
+    hosts_[index].done = true;
   } else if (kind == "over") {
     OnOver(event.header);
   } else if (kind == "stopped") {
@@ -185,7 +189,8 @@ void JobRunner::OnExit(size_t index, const nlohmann::json& header) {
     const std::string how =
         signal ? StrCat("was killed by signal ", signal) : StrCat("exited with code ", code);
     const std::string& log_dir = plan_.hosts[index].order.job.log_dir;
-    End(code, StrCat("trainer ", rank, " on ", plan_.hosts[index].name, " ", how, "; ended the job",
+    End(code, StrCat(TrainerName(plan_.hosts[index].order, rank), " on ", plan_.hosts[index].name,
+                     " ", how, "; ended the job",
                      log_dir.empty() ? ""
                                      : StrCat(". Its output is in ", log_dir, "/trainer-", rank,
                                               ".log on that host")));
@@ -235,7 +240,7 @@ void JobRunner::End(int code, const std::string& why) {
   if (!why.empty()) PrintMessage(why);
   end_deadline_ = Clock::now() + kEndTimeout;
   for (Host& host : hosts_) {
-    if (host.link) host.link->Send("{\"t\":\"end\"}");
+    if (host.link) host.link->End();
   }
 }
 
@@ -261,10 +266,12 @@ void JobRunner::PrintMessage(const std::string& text) {
 }
 
 void JobRunner::SendPings() {
-  if (ending_ || SecondsSince(last_ping_) < host_timeout_ / 4) return;
+  if (SecondsSince(last_ping_) < host_timeout_ / 4) return;
   last_ping_ = Clock::now();
   for (size_t i = 0; i < hosts_.size(); i++) {
-    const bool listens = plan_.hosts[i].order.host_timeout > 0;
+    // While the job ends, only answers are of use, by which lost nodes are noticed.
+    const bool listens = ending_ ? !plan_.hosts[i].node.empty() && !hosts_[i].done
+                                 : plan_.hosts[i].order.host_timeout > 0;
     if (listens && !hosts_[i].closed) hosts_[i].link->Send("{\"t\":\"ping\"}");
   }
 }
@@ -272,13 +279,19 @@ void JobRunner::SendPings() {
 void JobRunner::NoticeSilence() {
   for (size_t i = 0; i < hosts_.size(); i++) {
     Host& host = hosts_[i];
-    const bool is_heard = host.heard == Clock::time_point{} ||
-                          SecondsSince(host.heard) <= host_timeout_ || plan_.hosts[i].node.empty();
-    if (is_heard || host.closed || ending_) continue;
-    End(ExitCode(ErrorCode::kUnavailable),
-        StrCat(plan_.hosts[i].name, ": node ", plan_.hosts[i].node, " has been silent for ",
-               host_timeout_,
-               " s (--host_timeout); it is lost, and its trainers end by themselves"));
+    const std::string& node = plan_.hosts[i].node;
+    const double limit = host_timeout_ + (host.answered ? 0 : connect_timeout_);
+    if (node.empty() || host.closed || host.done || host.lost) continue;
+    if (SecondsSince(host.heard) <= limit) continue;
+    host.lost = true;
+    const std::string why =
+        host.answered
+            ? StrCat(" has been silent for ", limit,
+                     " s (--host_timeout); it is lost, and its trainers end by themselves")
+            : StrCat(" has not answered within ", limit, " s (--connect_timeout, --host_timeout)");
+    const std::string text = StrCat(plan_.hosts[i].name, ": node ", node, why);
+    if (ending_) PrintMessage(text);
+    End(ExitCode(ErrorCode::kUnavailable), text);
     host.link->Abandon();
   }
 }

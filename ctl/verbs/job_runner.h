@@ -17,7 +17,8 @@ namespace graphd::ctl {
 class JobRunner {
  public:
   // `host_timeout`: the seconds of silence after which a host would consider this process lost.
-  JobRunner(LaunchPlan plan, LinkOpener open_link, double host_timeout);
+  // `connect_timeout`: the seconds that a node of Slurm has besides until its first sign of life.
+  JobRunner(LaunchPlan plan, LinkOpener open_link, double connect_timeout, double host_timeout);
 
   // Returns the job's exit code: 0, that of the first failing trainer, 128 + signal, or the
   // ExitCode of an error. Returns 0 when a detached job runs on all hosts.
@@ -27,8 +28,11 @@ class JobRunner {
   struct Host {
     std::unique_ptr<HostLink> link;
     bool ready = false, started = false, detached = false, closed = false;
+    bool answered = false;  // it has sent a frame
+    bool done = false;      // nothing of the job remains there
+    bool lost = false;
     int trainers_left = 0;
-    Clock::time_point heard{};  // when the last event came; none yet: the epoch
+    Clock::time_point heard{};  // when the last frame came, or the link was opened
   };
 
   void OpenLinks();
@@ -44,7 +48,8 @@ class JobRunner {
   void Finish();
   [[noreturn]] void GiveUp();
   void SendPings();
-  // Ends the job if the node of a host has been silent for too long. Others have links that notice.
+  // Gives up nodes that have been silent for too long, and ends the job. Others have links that
+  // notice.
   void NoticeSilence();
   // Ends the job; the first call decides the exit code.
   void End(int code, const std::string& why);
@@ -53,7 +58,7 @@ class JobRunner {
 
   LaunchPlan plan_;
   const LinkOpener open_link_;
-  const double host_timeout_;
+  const double connect_timeout_, host_timeout_;
   EventQueue queue_;
   std::vector<Host> hosts_;
   std::vector<std::string> labels_;  // indexed by rank

@@ -60,7 +60,8 @@ void TellAboutJob(const std::string& job, const HostOptions& hosts) {
   std::printf("%s\n", job.c_str());
   std::fflush(stdout);
   const std::string options = StrCat(
-      "--server_name ", hosts.server.server_name, " --ip_config ", ShellQuote(hosts.ip_config),
+      "--server_name ", hosts.server.server_name,
+      hosts.ip_config.empty() ? "" : " --ip_config " + ShellQuote(hosts.ip_config),
       hosts.trainer_hosts.empty() ? "" : " --trainer_hosts " + ShellQuote(hosts.trainer_hosts));
   std::fprintf(stderr,
                "graphctl: job %s runs on its own; watch it with `graphctl attach %s %s`, and see "
@@ -78,7 +79,7 @@ void CheckForSlurm(const LaunchArguments& arguments) {
   if (arguments.hosts.server.keep_alive) {
     Throw(ErrorCode::kInvalid,
           "--keep_alive does not work with --launcher slurm, because Slurm ends all processes of a "
-          "step with it; run the trainings one after another in one command");
+          "step with it; run the training commands one after another in one job");
   }
 }
 
@@ -108,7 +109,6 @@ void CompleteHosts(const SlurmNodes& job, HostOptions& hosts) {
   if (hosts.lines.empty()) {
     hosts.ip_config_text = MakeIpConfig(job, hosts.server.part_config);
     hosts.lines = ParseIpConfig(hosts.ip_config_text, "the hosts of --launcher");
-    hosts.ip_config = "ip_config.txt";
   }
   if (!job.nodes.empty() && hosts.trainers_only.empty()) {
     hosts.trainers_only = OtherNodes(job, hosts.lines, LookUpAddress);
@@ -163,7 +163,8 @@ void Launch(LaunchArguments& arguments, const UserCommand& command) {
   const std::string id = plan.job_id;
   const LinkOpener open = by_slurm ? LinksOverSrun(hosts.graphctl, hosts.ssh.connect_timeout)
                                    : LinksOverSsh(hosts.own_path, hosts.graphctl, hosts.ssh);
-  const int code = JobRunner(std::move(plan), open, launch.host_timeout).Run();
+  const int code =
+      JobRunner(std::move(plan), open, hosts.ssh.connect_timeout, launch.host_timeout).Run();
   SetExitCode(code);
   if (code == 0 && launch.detach) TellAboutJob(id, hosts);
 }

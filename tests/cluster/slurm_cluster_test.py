@@ -149,11 +149,15 @@ class Hosts(SlurmCase):
             return file.read()
 
     def test_settings_of_the_job_do_not_reach_the_steps(self):
-        done = self.launch("echo '#'; " + SHOW, variables=(
+        done = self.launch('echo "# $SLURM_ARRAY_TASK_ID $MINE"; ' + SHOW, variables=(
             "SLURM_LABELIO=1", "SLURM_UNBUFFEREDIO=1", "SLURM_NTASKS_PER_NODE=2", "SLURM_EXACT=1",
-            "SLURM_STDOUTMODE=none", "MINE=1"))
+            "SLURM_STDOUTMODE=none", "SLURM_GPUS=8", "SLURM_TIMELIMIT=1", "SLURM_CPU_BIND=none",
+            "SRUN_CPUS_PER_TASK=99", "SLURM_ARRAY_TASK_ID=7", "MINE=1"))
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(sorted(done.stdout.splitlines())[1::2], SHOWN)
+        lines = sorted(done.stdout.splitlines())
+        self.assertEqual(lines[1::2], SHOWN)
+        # Variables that describe the job reach them.
+        self.assertEqual([line.split("# ")[1] for line in lines[::2]], ["7 1"] * 3)
 
     def test_a_normal_user_can_launch_jobs(self):
         # Nobody has logged in on the nodes, where a session's folder can neither be found nor made.
@@ -174,6 +178,11 @@ class Hosts(SlurmCase):
         out, err = job.communicate(timeout=DEADLINE * SLOW)
         self.assertEqual(job.returncode, 0, err)
         self.assertEqual(out.count("\n"), 3 * 500000 - 1)
+
+    def test_the_word_end_in_a_command_ends_nothing(self):
+        done = self.launch("--", "echo", "end")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.count("] end\n"), 3, done.stdout)
 
     def test_the_plan_names_the_nodes(self):
         plan = self.launch("--dry_run", "true")
@@ -216,11 +225,51 @@ class Errors(SlurmCase):
             self.assertIn(f"{option} does not work with --launcher slurm", done.stderr)
             self.assertIn(remedy, done.stderr)
 
-    def test_a_node_without_graphctl_is_told(self):
+    def test_a_node_without_graphctl_is_reported(self):
         done = self.launch("--graphctl", "/srv/none/graphctl", "true")
         self.assertEqual(done.returncode, 5, done.stderr)
         self.assertIn("0 of 3 nodes have answered", done.stderr)
         self.assertIn("/srv/none/graphctl: No such file or directory", done.stderr)
+
+    def slow_graphctl(self, program="trap '' TERM; sleep 3600"):
+        """Returns the path of a program on all nodes that does not answer, and does not end at once."""
+        path = cluster.root + "/slow"
+        with open(path, "w") as out:
+            out.write(f"#!/bin/sh\n{program}\n")
+        os.chmod(path, 0o755)
+        return path
+
+    def test_nodes_that_do_not_answer_are_given_up(self):
+        begin = time.monotonic()
+        done = self.launch("--graphctl", self.slow_graphctl(), "--connect_timeout", "2", "true")
+        self.assertLess(time.monotonic() - begin, 8 * SLOW)
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertIn("0 of 3 nodes have answered within 2 s (--connect_timeout)", done.stderr)
+        self.nothing_remains()
+
+    def test_a_node_that_says_nothing_of_use_is_given_up(self):
+        slow = self.slow_graphctl(
+            f'case "$*" in *--node) exec {cluster.root}/bin/graphctl "$@";; esac; '
+            "while true; do echo noise >&2; sleep 0.3; done")
+        done = self.launch("--graphctl", slow, "--connect_timeout", "2", "--host_timeout", "1", "true")
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertIn("10.99.0.3] noise", done.stderr)
+        for node in ("m1", "m2", "m3"):
+            self.assertIn(f"node {node} has not answered within 3 s (--connect_timeout, "
+                          "--host_timeout)", done.stderr)
+        self.nothing_remains()
+
+    def test_an_interrupt_ends_the_question_to_the_nodes(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            job = self.start_launch("--graphctl", self.slow_graphctl(), "--connect_timeout", "60",
+                                    "true")
+            wait_until("all nodes to be asked", lambda: all(
+                self.pids(machine, "sleep 3600") for machine in cluster.machines))
+            begin = time.monotonic()
+            os.kill(self.launcher(), number)
+            job.communicate(timeout=DEADLINE * SLOW)
+            self.assertLess(time.monotonic() - begin, 8 * SLOW)
+            self.nothing_remains()
 
     def test_without_srun_the_error_names_it(self):
         done = self.launch("true", variables=("PATH=/nowhere",))
@@ -281,20 +330,48 @@ class Ends(SlurmCase):
             self.ends(job, 143)
             self.nothing_remains()
 
-    def test_a_lost_node_ends_the_job(self):
-        job = self.start_launch("--host_timeout", "3", WAITING)
+    def test_the_reason_of_srun_for_the_end_of_a_task_is_shown(self):
+        job = self.start_launch(WAITING)
+        self.up(job)
+        # The first process of a task is the one that slurmd waits for.
+        os.kill(self.pids(self.third, cluster.root + "/bin/graphctl supervise")[0], signal.SIGKILL)
+        said = self.ends(job, 5)
+        self.assertIn("srun: error: m3: task 0: Killed", said)
+        # The supervisor may still report the end of the process around it, before srun has ended.
+        self.assertRegex(said, r"10\.99\.0\.3 \(Slurm job \d+\): its srun exited with code 137\n"
+                               r"|10\.99\.0\.3: its graphd-guard, .* was killed")
+        self.nothing_remains()
+
+    def lose(self, machines, *arguments):
+        """Returns what graphctl says about a job that loses nodes, and the seconds until it ends."""
+        job = self.start_launch("--host_timeout", "3", *arguments, WAITING)
         self.up(job)
         begin = time.monotonic()
-        cluster.cable(self.third, False)
+        for machine in machines:
+            cluster.cable(machine, False)
         try:
             _, said = job.communicate(timeout=2 * DEADLINE * SLOW)
-            print(f"    {time.monotonic() - begin:.1f} s after a node was lost: exit code "
-                  f"{job.returncode}")
+            took = time.monotonic() - begin
+            print(f"    {took:.1f} s after nodes were lost: exit code {job.returncode}")
             self.assertEqual(job.returncode, 5, said)
-            self.assertIn("10.99.0.3", said)
             wait_until("every host to be empty", lambda: not self.left(), 30)
         finally:
-            cluster.cable(self.third, True)
+            for machine in machines:
+                cluster.cable(machine, True)
+        return said, took
+
+    def test_a_lost_node_ends_the_job(self):
+        said, took = self.lose([self.third])
+        self.assertIn("10.99.0.3: node m3 has been silent for 3 s (--host_timeout)", said)
+        self.assertEqual(said.count("silent"), 1, said)
+        self.assertTrue(2 < took < 8 * SLOW, took)
+
+    def test_two_lost_nodes_are_both_given_up(self):
+        said, took = self.lose(cluster.machines[1:])
+        for node in ("m2", "m3"):
+            self.assertIn(f"node {node} has been silent", said)
+        self.assertNotIn("has not confirmed", said)
+        self.assertTrue(2 < took < 9 * SLOW, took)
 
 
 if __name__ == "__main__":

@@ -156,6 +156,25 @@ class Launching(TrainerHosts):
         plan = self.launch("--dry_run", "true")
         self.assertIn("host 10.99.0.3 (over ssh)\n  no daemon\n  trainer: rank 2", plan.stdout)
 
+    def test_the_word_end_in_a_command_ends_nothing(self):
+        done = self.launch("--", "echo", "end")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.count("] end\n"), 3, done.stdout)
+
+    def test_a_name_that_is_loopback_there_does_if_all_trainers_are_there(self):
+        options = ("--num_trainers", "0", "--ssh_accept_new", "--extra_envs", "PET_TEE=1",
+                   "PET_REDIRECTS=1", "PET_LOG_DIR=/tmp")
+        for launcher in ("ssh", "torchrun"):
+            self.write("gpus.txt", "m3 2\n")
+            done = self.launch("--launcher", launcher, *options, 'echo "up $RANK"')
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for rank in range(2):
+                self.assertEqual(done.stdout.count(f"up {rank}\n"), 1, done.stdout)
+            self.write("gpus.txt", "m3 2\nm2\n")
+            refused = self.launch("--launcher", launcher, *options, "true")
+            self.assertEqual(refused.returncode, 2, refused.stderr)
+            self.assertIn("m3 is a loopback address on this host", refused.stderr)
+
     def test_a_launch_from_the_host_that_only_computes(self):
         for name, text in (("ip.txt", "10.99.0.1\n10.99.0.2\n"), ("gpus.txt", "localhost\n")):
             with open(f"{self.third.folder}/srv/ws/{name}", "w") as out:

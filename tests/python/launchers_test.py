@@ -119,6 +119,8 @@ class Launchers(support.GraphTest):
         failed = launch('test "$RANK" != 3 || exit 7; sleep 0.1')
         self.assertEqual(failed.returncode, 1, failed.stderr)
         self.assertIn("exitcode  : 7", failed.stderr)
+        self.assertIn("torchrun on 127.0.0.1", failed.stderr)
+        self.assertNotIn("trainer", failed.stderr)
         again = launch(
             'echo "up $RANK of $WORLD_SIZE, $GRAPHD_RESTART_COUNT"; '
             'test "$RANK$GRAPHD_RESTART_COUNT" != 10',

@@ -108,6 +108,20 @@ class Environment(GraphctlTest):
         self.assertEqual(self.lines(done.stdout), [
             (0, "0 0 2 1 0"), (0, "127.0.0.1"), (0, "127.0.0.1"),
             (1, "1 0 2 1 1"), (1, "127.0.0.1"), (1, "127.0.0.1")])
+        # A file of the name that ip_config usually has is another's.
+        self.write("ip_config.txt", "192.0.2.7\n")
+        plan = self.graphctl("launch", "--launcher", "local", "--part_config", "ring.json",
+                             "--dry_run", "--json", "true")
+        self.assertIn('"GRAPHD_IP_CONFIG": "file in memory"', plan.stdout)
+        done = self.graphctl("launch", "--launcher", "local", "--server_name", "ring", "--part_config",
+                             "ring.json", "--detach", "cat $GRAPHD_IP_CONFIG; sleep 3600")
+        job = done.stdout.strip()
+        self.assertIn(f"watch it with `graphctl attach {job} --server_name ring`", done.stderr)
+        wait_until("the output", lambda: self.graphctl(
+            "logs", job, "--server_name", "ring").stdout.count("] 127.0.0.1\n") == 4)
+        stopped = self.graphctl("stop", job, "--server_name", "ring")
+        self.assertEqual(stopped.returncode, 0, stopped.stderr)
+        wait_until("all to be gone", lambda: not self.left())
         done = self.launch("--launcher", "local", SHOW, trainers=1)
         self.assertEqual(self.lines(done.stdout), [(0, "0 0 2 1 0"), (1, "1 0 2 1 1")])
         self.write("ip.txt", "127.0.0.1\n192.0.2.7\n")

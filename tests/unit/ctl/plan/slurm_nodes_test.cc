@@ -10,6 +10,7 @@ namespace graphd::ctl {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -37,6 +38,27 @@ TEST(SlurmNodes, AreFoundByNameAndByEachAddress) {
   }
 }
 
+TEST(SlurmNodes, AddressesThatSeveralHaveNameNone) {
+  SlurmNodes job = ThreeNodes();
+  job.nodes[2].addresses = {"172.17.0.1", "172.17.0.1"};
+  RemoveSharedAddresses(job);
+  EXPECT_THAT(job.nodes[0].addresses, ElementsAre("10.0.0.1", "192.168.0.1"));
+  EXPECT_TRUE(job.nodes[2].addresses.empty());
+  EXPECT_THROW(NodeOf("172.17.0.1", "ip_config", job, LookUp), Error);
+  // The lookup of a node's own name there gives all addresses of its interfaces.
+  const auto look_up = [](const std::string& address) -> std::vector<std::string> {
+    if (address == "b") return {"172.17.0.1", "10.0.0.2", "192.168.0.2"};
+    return {};
+  };
+  EXPECT_EQ(IpConfigOf(job, 3, look_up), "10.0.0.1\n10.0.0.2\nc\n");
+  try {
+    NodeOf("d", "ip_config", job, look_up);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("b (10.0.0.2 192.168.0.2), c;"));
+  }
+}
+
 TEST(SlurmNodes, AHostOfNoNodeIsRefusedWithTheNodes) {
   for (const char* address : {"10.0.0.4", "unknown"}) {
     try {
@@ -58,7 +80,7 @@ TEST(SlurmNodes, OfALargeJobOnlySomeAreListed) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(),
-                AllOf(HasSubstr("n7 "), Not(HasSubstr("n8 ")), HasSubstr("and 92 more")));
+                AllOf(HasSubstr("n7,"), Not(HasSubstr("n8,")), HasSubstr("and 92 more")));
   }
 }
 

@@ -10,13 +10,13 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-LaunchPlan PlanOf(const UserCommand& command) {
+LaunchPlan PlanOf(const UserCommand& command, const char* lines = "a\nb 30050 0\na\n") {
   LaunchOptions options;
   options.command = command;
   options.num_trainers = 2;
   options.trainer_hosts = {{"c", 4, "gpus.txt line 1"}};
-  LaunchPlan plan = MakeLaunchPlan(options, ParseIpConfig("a\nb 30050 0\na\n", "ip.txt"), "", "j-1",
-                                   "s", [](const std::string&) { return false; });
+  LaunchPlan plan = MakeLaunchPlan(options, ParseIpConfig(lines, "ip.txt"), "", "j-1", "s",
+                                   [](const std::string&) { return false; });
   RunUnderTorchrun(plan);
   return plan;
 }
@@ -36,6 +36,20 @@ TEST(TorchrunPlan, EachHostWithTrainersHasOneProcess) {
   EXPECT_THAT(plan.hosts[2].order.job.command.words[0],
               HasSubstr("--nproc_per_node 4 --node_rank 1 "));
   EXPECT_EQ(plan.hosts[2].order.trainers[0].rank, 4);
+  const HostOrder sent = DecodeOrder(EncodeOrder(plan.hosts[2].order));
+  EXPECT_EQ(TrainerName(sent, 4), "torchrun");
+  EXPECT_EQ(TrainerName(HostOrder{}, 4), "trainer 4");
+}
+
+TEST(TorchrunPlan, NodeZeroIsTheMastersHost) {
+  const LaunchPlan plan = PlanOf({{"true"}, false}, "a 30050 0\nb\na\n");
+  EXPECT_EQ(plan.master_addr, "b");
+  const char* const ranks[] = {"--nnodes 3 --nproc_per_node 2 --node_rank 1 ",
+                               "--nproc_per_node 2 --node_rank 0 ",
+                               "--nproc_per_node 4 --node_rank 2 "};
+  for (size_t i = 0; i < 3; i++) {
+    EXPECT_THAT(plan.hosts[i].order.job.command.words[0], HasSubstr(ranks[i]));
+  }
 }
 
 TEST(TorchrunPlan, AShellProgramIsRunByAShell) {
