@@ -17,7 +17,6 @@
 #include "base/failure.h"
 #include "base/log.h"
 #include "base/memory_limit.h"
-#include "base/rng.h"
 #include "base/strings.h"
 #include "daemon/restart/kept_graph.h"
 #include "daemon/switch_record.h"
@@ -30,19 +29,40 @@ namespace {
 
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
-// Returns a text that tells versions of a graph apart on one machine: of the contents of JSON
+// Returns a number that tells the data of these files apart from others: of the contents of JSON
 // files, which in the native format have a checksum of each array, and of the sizes and times of
-// others.
-std::string FingerprintOf(const std::vector<FileStamp>& files) {
+// others. Equal copies on other machines have the same one.
+uint64_t DataHash(const std::vector<FileStamp>& files) {
   std::string text;
   for (const FileStamp& file : files) {
     text += StrCat(file.bytes, " ", file.modified, "\n");
     if (file.path.ends_with(".json")) text += ReadTextFile(file.path);
   }
+  return std::max<uint64_t>(XXH3_64bits(text.data(), text.size()), 1);
+}
+
+// Returns the text by which people and files of state name the data.
+std::string Fingerprint(uint64_t data_hash) {
   char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx",
-                static_cast<unsigned long long>(XXH3_64bits(text.data(), text.size())));
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(data_hash));
   return digits;
+}
+
+// Returns the number by which clients that keep rows recognise the data when they attach: its hash,
+// or 0 if a file has changed since it was stamped, so that what was loaded may be of both.
+uint64_t DataId(const std::vector<FileStamp>& files, uint64_t data_hash) {
+  for (const FileStamp& file : files) {
+    try {
+      if (FileStamp::Of(file.path) == file) continue;
+    } catch (const Error&) {
+    }
+    LogWarning(file.path,
+               " has changed while it was loaded: clients keep no rows of this graph in ",
+               "their row caches, and the graph may be damaged; load it again once all files are ",
+               "complete (graphctl server switch, or a restart)");
+    return 0;
+  }
+  return data_hash;
 }
 
 void CheckParts(const DaemonOptions& options, const PartConfig& config) {
@@ -92,26 +112,12 @@ KeptGraph LoadPartitions(const DaemonOptions& options, const PartConfig& config,
   return graph;
 }
 
-// Returns a number that identifies these files with their contents; clients that keep rows compare
-// it when they attach.
-uint64_t DataId(const std::vector<FileStamp>& files) {
-  uint64_t id = 0;
-  for (const FileStamp& file : files) {
-    for (const char c : file.path) id = CombineKeys(id, static_cast<unsigned char>(c));
-    for (const uint64_t number :
-         {file.device, file.inode, file.bytes, static_cast<uint64_t>(file.modified)}) {
-      id = CombineKeys(id, number);
-    }
-  }
-  return id | 1;
-}
-
 // Makes what the daemon serves of the partitions, with the arrays that --index names, which are
 // added to `loaded`. `each` is called after each array.
 std::shared_ptr<ServedGraph> Serve(const DaemonOptions& options, KeptGraph& loaded,
-                                   const std::function<void()>& each) {
+                                   uint64_t data_hash, const std::function<void()>& each) {
   auto graph = std::make_shared<ServedGraph>(loaded.partitions, std::exchange(loaded.indexes, {}),
-                                             DataId(loaded.files));
+                                             DataId(loaded.files, data_hash));
   for (const std::string& text : options.indexes) {
     const EdgeIndexSpec spec = ParseIndex(graph->meta().schema, text);
     for (PartId part : options.parts) {
@@ -191,8 +197,10 @@ VersionPtr LoadGraph(const DaemonOptions& options, DescriptorStore& store) {
   auto version = std::make_shared<GraphVersion>();
   version->id = last ? last->id : "";
   version->part_config = part_config;
-  version->fingerprint = FingerprintOf(loaded.files);
-  version->graph = Serve(options, loaded, [] { sd_notify(0, "EXTEND_TIMEOUT_USEC=60000000"); });
+  const uint64_t data_hash = DataHash(loaded.files);
+  version->fingerprint = Fingerprint(data_hash);
+  version->graph =
+      Serve(options, loaded, data_hash, [] { sd_notify(0, "EXTEND_TIMEOUT_USEC=60000000"); });
   KeepGraph(loaded, store);
   if (DescriptorStore::available() && !store.Flush()) {
     LogWarning("the service manager does not answer within 5 s");
@@ -221,7 +229,7 @@ LoadedVersion LoadAnother(const DaemonOptions& options, const std::string& part_
   auto version = std::make_shared<GraphVersion>();
   version->id = id;
   version->part_config = part_config;
-  version->fingerprint = FingerprintOf(StampsOf(options, config));
+  version->fingerprint = Fingerprint(DataHash(StampsOf(options, config)));
   if (IsSamePartConfig(part_config, current.part_config) &&
       version->fingerprint == current.fingerprint) {
     version->graph = current.graph;
@@ -231,8 +239,9 @@ LoadedVersion LoadAnother(const DaemonOptions& options, const std::string& part_
       options, config,
       StrCat("graph '", config.meta->graph_name, "' beside the version that is served"), progress));
   loaded->part_config = part_config;
-  version->fingerprint = FingerprintOf(loaded->files);
-  version->graph = Serve(options, *loaded, [&] { progress(1, 1); });
+  const uint64_t data_hash = DataHash(loaded->files);
+  version->fingerprint = Fingerprint(data_hash);
+  version->graph = Serve(options, *loaded, data_hash, [&] { progress(1, 1); });
   return {std::move(version), std::move(loaded)};
 }
 

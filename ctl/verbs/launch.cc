@@ -4,6 +4,8 @@
 
 #include "base/secret.h"
 #include "base/strings.h"
+#include "client/cache/cache_memory.h"
+#include "client/environment.h"
 #include "ctl/plan/torchrun_plan.h"
 #include "ctl/slurm/own_addresses.h"
 #include "ctl/slurm/srun.h"
@@ -43,6 +45,7 @@ struct LaunchArguments {
   LaunchOptions launch;
   std::string graph_format;
   std::string launcher = "ssh";
+  std::string row_cache;
   bool dry_run = false, json = false;
 };
 
@@ -52,6 +55,17 @@ void CheckAssignments(const std::vector<std::string>& assignments) {
       Throw(ErrorCode::kInvalid, "--extra_envs: '", word, "' is not NAME=VALUE");
     }
   }
+}
+
+// Returns the bytes of --row_cache, which says them as GRAPHD_ROW_CACHE does. Trainers on all hosts
+// would refuse a cache that is too small.
+uint64_t RowCacheBytes(const std::string& text) {
+  const uint64_t bytes = text.empty() ? 0 : ParseBytes(text, "--row_cache");
+  if (bytes != 0 && bytes < CacheShape::kLeastBytes) {
+    Throw(ErrorCode::kInvalid, "--row_cache '", text, "' is too small; give it ",
+          HumanBytes(CacheShape::kLeastBytes), " or more, or leave it out");
+  }
+  return bytes;
 }
 
 // Prints the job's id alone on standard output, so that a script can take it, and what to do with
@@ -136,6 +150,7 @@ void Launch(LaunchArguments& arguments, const UserCommand& command) {
   }
   Resolve(hosts);
   CheckAssignments(arguments.launch.extra_envs);
+  arguments.launch.row_cache = RowCacheBytes(arguments.row_cache);
   SlurmNodes job;
   if (by_slurm) {
     CheckForSlurm(arguments);
@@ -195,10 +210,10 @@ void AddLaunch(CLI::App& app, const UserCommand& command) {
                    "Sampler threads of each trainer's data loaders")
       ->default_val(0)
       ->check(CLI::Range(0, 4096));
-  verb->add_option(Flags("row_cache"), launch.row_cache,
+  verb->add_option(Flags("row_cache"), arguments->row_cache,
                    "Memory on each machine for rows of features that other machines serve, e.g. "
                    "2GiB, which its trainers share (default: none)")
-      ->transform(CLI::AsSizeValue(false));
+      ->type_name("BYTES");
   verb->add_option(Flags("num_omp_threads"), launch.num_omp_threads,
                    "OMP_NUM_THREADS of each trainer (default: cores / trainers of its machine)")
       ->check(CLI::Range(1, 4096));

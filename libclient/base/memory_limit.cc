@@ -73,11 +73,11 @@ uint64_t TotalMemory() {
   return total;
 }
 
-void CheckMemory(uint64_t needed, const MemoryLimit& limit, const std::string& what) {
+void CheckMemory(uint64_t needed, const MemoryLimit& limit, const std::string& what,
+                 const char* remedy) {
   if (needed <= limit.bytes) return;
   Throw(ErrorCode::kOverloaded, what, " needs ", HumanBytes(needed), ", but only ",
-        HumanBytes(limit.bytes), " are available (", limit.source,
-        "); serve fewer partitions on this machine, partition into more, or free memory");
+        HumanBytes(limit.bytes), " are available (", limit.source, "); ", remedy);
 }
 
 }  // namespace graphd

@@ -18,6 +18,9 @@ MemoryLimit AvailableMemory();
 uint64_t TotalMemory();
 
 // Throws Error(kOverloaded) with both numbers and the remedy if `needed` bytes exceed the limit.
-void CheckMemory(uint64_t needed, const MemoryLimit& limit, const std::string& what);
+inline constexpr const char* kServeLess =
+    "serve fewer partitions on this machine, partition into more, or free memory";
+void CheckMemory(uint64_t needed, const MemoryLimit& limit, const std::string& what,
+                 const char* remedy = kServeLess);
 
 }  // namespace graphd

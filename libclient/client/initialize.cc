@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/fork.h"
+#include "base/log.h"
 #include "base/rng.h"
 #include "base/secret.h"
 #include "base/strings.h"
@@ -138,8 +139,8 @@ std::shared_ptr<GraphAccess> OpenStandalone(const Options& options) {
       std::move(no_links), std::move(ports), std::make_shared<Traffic>(), options.timeout);
 }
 
-// Joins the row cache of this machine; returns null if the options want none, or if no partition is
-// read over the network.
+// Joins the row cache of this machine; returns null if the options want none, if no partition is
+// read over the network, or, with a warning, if a daemon does not know which data it has.
 std::unique_ptr<CachedRows> JoinCache(const Options& options, const GraphMeta& meta,
                                       const PartitionFeatures& merged,
                                       const std::vector<std::shared_ptr<DaemonLink>>& links,
@@ -154,9 +155,10 @@ std::unique_ptr<CachedRows> JoinCache(const Options& options, const GraphMeta& m
     if (mapped[p] != nullptr) continue;
     is_remote[p] = true;
     if (data_ids[p] == 0) {
-      Throw(ErrorCode::kVersion, "the graphd at ", links[p]->peer(), " is older than this client ",
-            "and does not say which data it has, so that its rows can't be cached; upgrade it, or ",
-            "run without a row cache (GRAPHD_ROW_CACHE, --row_cache)");
+      LogWarning("the graphd at ", links[p]->peer(), " does not say which data it has, so that no ",
+                 "rows are cached: it is older than this client, or a file changed while it was ",
+                 "loaded, which its log says; upgrade it, or load the graph again");
+      return nullptr;
     }
   }
   if (std::ranges::none_of(is_remote, std::identity())) return nullptr;

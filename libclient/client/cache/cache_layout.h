@@ -7,18 +7,18 @@
 // The layout of a row cache in memory that several processes map.
 //
 // The memory is divided into extents of equal size; the header and a table of features follow them.
-// A feature that is used for the first time gets as many as all its rows need, or half of those
-// that are left, and then another one whenever it has evicted enough rows since the last one, so
-// that the features share the memory as they need it. It never gives one back. A row's extent
-// follows from its id and the number of the feature's extents by consistent hashing (Lamping and
-// Veach, "A Fast, Minimal Memory, Consistent Hash Algorithm", 2014): a new extent takes its share
-// of the rows of each other one, and the other rows stay where they are. A row that has moved is
-// also looked for in its extent before.
+// A feature that is used for the first time gets as many as all its rows need, or its share of them
+// if those of all features need more than there are, and then another one whenever it has evicted
+// enough rows since the last one, so that the features share the memory as they need it. It never
+// gives one back. A row's extent follows from its id and the number of the feature's extents by
+// consistent hashing (Lamping and Veach, "A Fast, Minimal Memory, Consistent Hash Algorithm",
+// 2014): a new extent takes its share of the rows of each other one, and the other rows stay where
+// they are. A row that has moved is also looked for in its extent before.
 //
 // An extent consists of sets of 16 rows, and a row can be in one set of its extent only. Each set
 // evicts by itself (sieve_queue.h). So a writer changes one set, under a sequence lock of its own,
-// and nobody ever waits: a reader that meets a locked set takes its row for missing, and a writer
-// does not store it.
+// and nobody ever waits for a lock: a reader that meets a locked set takes its row for missing, and
+// a writer does not store it.
 
 namespace graphd {
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <span>
 #include <thread>
 #include <vector>
@@ -68,6 +69,19 @@ std::vector<Entry> ReadEntries(int fd, const std::string& path) {
   return entries;
 }
 
+// Unlocks explicitly when destroyed: a child that was forked meanwhile has the descriptor too, so
+// that closing it here would leave the file locked.
+class Unlock {
+ public:
+  explicit Unlock(int fd) : fd_(fd) {}
+  ~Unlock() { ::flock(fd_, LOCK_UN); }
+  Unlock(const Unlock&) = delete;
+  Unlock& operator=(const Unlock&) = delete;
+
+ private:
+  const int fd_;
+};
+
 // The file, under its lock.
 class LockedFile {
  public:
@@ -85,45 +99,66 @@ class LockedFile {
         std::this_thread::sleep_for(kPause);
       }
       // The last member may have removed it meanwhile.
-      if (WhatHappenedTo(fd_.get(), path).empty()) return;
+      if (WhatHappenedTo(fd_.get(), path).empty()) break;
     }
+    unlock_.emplace(fd_.get());
   }
+  LockedFile(const LockedFile&) = delete;
+  LockedFile& operator=(const LockedFile&) = delete;
 
   std::vector<Entry> Read() const { return ReadEntries(fd_.get(), path_); }
+  // Replaces the entries. The file keeps the old ones if there is no memory for the new ones.
   void Write(const std::vector<Entry>& entries) const {
     std::string text;
     for (const Entry& entry : entries) text += entry.Text() + "\n";
-    if (::ftruncate(fd_.get(), 0) != 0) ThrowErrno("can't write", path_);
+    const size_t size = text.size();
+    struct stat info {};
+    if (::fstat(fd_.get(), &info) != 0) ThrowErrno("can't stat", path_);
+    // Empty lines, which are skipped, replace the rest of the old entries until they are cut off.
+    text.resize(std::max(size, static_cast<size_t>(info.st_size)), '\n');
+    if (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(text.size())) != 0 &&
+        errno != EOPNOTSUPP) {
+      ThrowErrno("can't write", path_);
+    }
     WriteExactlyAt(fd_.get(), 0, std::as_bytes(std::span(text)), path_);
+    if (::ftruncate(fd_.get(), static_cast<off_t>(size)) != 0) ThrowErrno("can't write", path_);
   }
 
  private:
   std::string path_;
   UniqueFd fd_;
+  std::optional<Unlock> unlock_;
 };
 
 // Opens the memory of a member. Returns nothing if the process has ended or has left.
 UniqueFd OpenMemoryOf(const Entry& entry) {
   const std::string path = StrCat("/proc/", entry.pid, "/fd/", entry.fd);
-  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-  if (!fd) {
-    if (errno == ENOENT || errno == ESRCH || errno == ENXIO) return {};
-    // A process id of a killed member may belong to another user's process now.
-    struct stat process {};
-    if (::stat(StrCat("/proc/", entry.pid).c_str(), &process) != 0 ||
-        process.st_uid != ::geteuid()) {
-      return {};
-    }
-    ThrowErrno("can't share the row cache of process " + std::to_string(entry.pid) +
-                   " (run without one: GRAPHD_ROW_CACHE, --row_cache); can't open",
-               path);
-  }
+  const auto is_memory = [&](const struct stat& info) {
+    return static_cast<int64_t>(info.st_dev) == entry.device &&
+           static_cast<int64_t>(info.st_ino) == entry.inode;
+  };
   struct stat info {};
-  if (::fstat(fd.get(), &info) != 0 || static_cast<int64_t>(info.st_dev) != entry.device ||
-      static_cast<int64_t>(info.st_ino) != entry.inode) {
+  UniqueFd fd;
+  // A killed member's process id may be another process's now, and opening what that has under the
+  // descriptor, such as a terminal or a FIFO, could have effects there.
+  if (::stat(path.c_str(), &info) == 0) {
+    if (!is_memory(info)) return {};
+    fd.reset(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  }
+  if (fd) {
+    if (::fstat(fd.get(), &info) != 0 || !is_memory(info)) return {};
+    return fd;
+  }
+  const int reason = errno;
+  if (reason == ENOENT || reason == ESRCH || reason == ENXIO) return {};
+  // The process may also be another user's.
+  if (::stat(StrCat("/proc/", entry.pid).c_str(), &info) != 0 || info.st_uid != ::geteuid()) {
     return {};
   }
-  return fd;
+  errno = reason;
+  ThrowErrno("can't share the row cache of process " + std::to_string(entry.pid) +
+                 " (run without one: GRAPHD_ROW_CACHE, --row_cache); can't open",
+             path);
 }
 
 LockedFile Lock(const std::string& path) {
@@ -137,17 +172,19 @@ LockedFile Lock(const std::string& path) {
 }
 
 // Removes files whose members were all killed. What can't be removed now, the next process may.
+// Members of other pid namespaces, whose files have another suffix, can't be seen from here.
 void RemoveAbandoned(const std::string& directory, const std::string& prefix,
-                     const std::string& except) {
+                     const std::string& suffix, const std::string& except) {
   constexpr size_t kMost = 64;
   size_t seen = 0;
   for (const std::string& name : ListDirectory(directory)) {
     const std::string path = StrCat(directory, "/", name);
-    if (!name.starts_with(prefix) || path == except) continue;
+    if (!name.starts_with(prefix) || !name.ends_with(suffix) || path == except) continue;
     if (++seen > kMost) return;
     try {
       const UniqueFd fd = OpenOwnFile(path, O_RDWR);
       if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
+      const Unlock unlock(fd.get());
       if (!WhatHappenedTo(fd.get(), path).empty()) continue;
       const std::vector<Entry> entries = ReadEntries(fd.get(), path);
       if (std::ranges::none_of(
@@ -163,8 +200,9 @@ void RemoveAbandoned(const std::string& directory, const std::string& prefix,
 
 CacheMembers::CacheMembers(const std::string& directory, const CacheShape& shape) {
   const std::string prefix = StrCat("graphd-rows-", ::geteuid(), "-");
-  path_ = StrCat(directory, "/", prefix, std::hex, shape.key, "-", PidNamespace());
-  RemoveAbandoned(directory, prefix, path_);
+  const std::string suffix = StrCat("-", std::hex, PidNamespace());
+  path_ = StrCat(directory, "/", prefix, std::hex, shape.key, suffix);
+  RemoveAbandoned(directory, prefix, suffix, path_);
   const LockedFile file = Lock(path_);
   std::vector<Entry> living;
   for (const Entry& entry : file.Read()) {
@@ -175,6 +213,7 @@ CacheMembers::CacheMembers(const std::string& directory, const CacheShape& shape
     memory_ = std::make_unique<CacheMemory>(std::move(fd), shape, StrCat("process ", entry.pid));
   }
   if (memory_ == nullptr) memory_ = std::make_unique<CacheMemory>(shape);
+  memory_->HideFromChildren();
   living.push_back(EntryOf(memory_->fd()));
   entry_ = living.back().Text();
   file.Write(living);

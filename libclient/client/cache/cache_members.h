@@ -2,7 +2,6 @@
 #pragma once
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "client/cache/cache_memory.h"
 
@@ -17,9 +16,10 @@ namespace graphd {
 class CacheMembers {
  public:
   // Joins the processes that share rows of this key, or makes memory and is the first of them. The
-  // file is in `directory`. Throws what CacheMemory throws; Error(kDenied) if the file, or the
-  // memory of another member, is not this user's; Error(kCorrupt) if the file is damaged;
-  // Error(kUnavailable) if another process holds its lock for ten seconds.
+  // file is in `directory`. Throws what CacheMemory throws; Error(kDenied) if the file is not this
+  // user's, or if a living member of this user does not let others open its descriptors;
+  // Error(kCorrupt) if the file is damaged; Error(kUnavailable) if another process holds its lock
+  // for ten seconds.
   CacheMembers(const std::string& directory, const CacheShape& shape);
   // Leaves.
   ~CacheMembers();

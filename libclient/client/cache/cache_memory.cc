@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstring>
+#include <exception>
 #include <new>
 
 #include "base/huge_pages.h"
@@ -60,16 +60,17 @@ Division Divide(const CacheShape& shape) {
 
 }  // namespace
 
-CacheMemory::CacheMemory(const CacheShape& shape) {
+CacheMemory::CacheMemory(const CacheShape& shape) : row_bytes_(shape.row_bytes) {
   const auto [extent_bytes, num_extents] = Divide(shape);
   extent_bytes_ = extent_bytes;
   num_extents_ = num_extents;
   bytes_ = extent_bytes_ * num_extents_ + HeaderBytes(shape.row_bytes.size());
-  CheckMemory(bytes_, AvailableMemory(), "the row cache (GRAPHD_ROW_CACHE, --row_cache)");
+  CheckMemory(bytes_, AvailableMemory(), "the row cache (GRAPHD_ROW_CACHE, --row_cache)",
+              "give it less memory, or free some on this machine");
   fd_ = UniqueFd(::memfd_create("graphd-rows", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd_) ThrowErrno("can't create memory file", "graphd-rows");
   if (::fchmod(fd_.get(), 0600) != 0 || ::ftruncate(fd_.get(), static_cast<off_t>(bytes_)) != 0 ||
-      ::fcntl(fd_.get(), F_ADD_SEALS, kSeals) != 0) {
+      ::fcntl(fd_.get(), F_ADD_SEALS, kSeals | F_SEAL_SEAL) != 0) {
     ThrowErrno("can't size", "the row cache");
   }
   Map();
@@ -90,7 +91,7 @@ CacheMemory::CacheMemory(const CacheShape& shape) {
 }
 
 CacheMemory::CacheMemory(UniqueFd fd, const CacheShape& shape, const std::string& whose)
-    : fd_(std::move(fd)) {
+    : fd_(std::move(fd)), row_bytes_(shape.row_bytes) {
   const auto refuse = [&](const auto&... why) {
     const std::string reason = StrCat(why...);
     if (base_ != nullptr) ::munmap(base_, bytes_);
@@ -137,7 +138,21 @@ void CacheMemory::Map() {
   ::madvise(base_, bytes_, MADV_HUGEPAGE);
 }
 
+void CacheMemory::HideFromChildren() {
+  if (::madvise(base_, bytes_, MADV_DONTFORK) != 0) {
+    ThrowErrno("can't hide from children", "the row cache");
+  }
+  closed_in_children_.emplace(fd_.get());
+}
+
 bool CacheMemory::Populate(uint32_t i) noexcept {
+  // Other programs may have taken the memory since this was made; allocating it nevertheless could
+  // end one of them.
+  try {
+    if (AvailableMemory().bytes < extent_bytes_) return false;
+  } catch (const std::exception&) {
+    return false;
+  }
   if (extent_bytes_ % kHugePage == 0) return PopulateHugePages(extent(i), extent_bytes_);
   int result;
   do {

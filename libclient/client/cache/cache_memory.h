@@ -2,11 +2,13 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/file.h"
+#include "base/fork.h"
 #include "client/cache/cache_layout.h"
 
 namespace graphd {
@@ -17,7 +19,7 @@ struct CacheShape {
   uint64_t key = 0;               // identifies the graph that the rows belong to
   std::vector<size_t> row_bytes;  // [feature]
   // [feature] number of rows that may be stored; empty: unknown. A feature begins with as much
-  // memory as they need, or half of what is left.
+  // memory as they need, or its share if those of all features need more than there is.
   std::vector<uint64_t> rows = {};
 
   static constexpr uint64_t kLeastBytes = uint64_t{256} << 10;
@@ -44,20 +46,27 @@ class CacheMemory {
   uint32_t num_extents() const noexcept { return num_extents_; }
   CacheHeader& header() const noexcept { return *header_; }
   std::span<CacheTable> tables() const noexcept { return tables_; }
+  // The shape's; another process could change what is in the memory.
+  const std::vector<size_t>& row_bytes() const noexcept { return row_bytes_; }
   std::byte* extent(uint32_t i) const noexcept { return base_ + uint64_t{i} * extent_bytes_; }
   // Allocates the pages of an extent. Returns false if the machine has no memory for them.
   bool Populate(uint32_t extent) noexcept;
+  // Leaves the memory out of children that are forked from now on, so that it is freed with this
+  // process although a child of it lives. They must not access it.
+  void HideFromChildren();
 
  private:
   void Map();
 
   UniqueFd fd_;
+  std::optional<ClosedInChildren> closed_in_children_;  // destroyed before the descriptor
   std::byte* base_ = nullptr;
   // Copies of what the header says, which was checked once.
   uint64_t bytes_ = 0, extent_bytes_ = 0;
   uint32_t num_extents_ = 0;
   CacheHeader* header_ = nullptr;
   std::span<CacheTable> tables_;
+  std::vector<size_t> row_bytes_;
 };
 
 }  // namespace graphd

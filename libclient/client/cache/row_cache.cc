@@ -9,8 +9,6 @@
 #include <array>
 #include <bit>
 #include <cerrno>
-#include <cstring>
-#include <new>
 
 #include "base/rng.h"
 #include "base/row_access.h"
@@ -142,9 +140,9 @@ class RowCache::Change {
 
 RowCache::RowCache(CacheMemory& memory, std::vector<uint64_t> rows)
     : memory_(memory), pid_(::getpid()), rows_(std::move(rows)) {
-  for (const CacheTable& shared : memory_.tables()) {
+  for (const size_t row_bytes : memory_.row_bytes()) {
     Table table;
-    table.row_bytes = shared.row_bytes;
+    table.row_bytes = row_bytes;
     if (table.row_bytes > 0 && table.row_bytes <= memory_.extent_bytes()) {
       table.slot_bytes = sizeof(int64_t) + RoundUp(table.row_bytes, sizeof(int64_t));
       table.set_bytes = RoundUp(sizeof(CacheSet) + kSetRows * table.slot_bytes, alignof(CacheSet));
@@ -355,13 +353,26 @@ void RowCache::GrowIfNeeded(size_t index) noexcept {
   Grow(index);
 }
 
-// Returns the number of extents with which a feature begins, if `left` can be taken.
-uint32_t RowCache::FirstExtents(size_t index, uint32_t left) const noexcept {
+// Returns the number of extents that all rows of a feature need, at most kMostNeeded.
+uint64_t RowCache::NeededExtents(size_t index) const noexcept {
+  constexpr uint64_t kMostNeeded = uint64_t{1} << 40;
+  if (!CanHold(index)) return 0;
   if (index >= rows_.size()) return 1;
   // Sets are not filled evenly, so that some room is needed beyond that of the rows.
   const uint64_t in_extent = tables_[index].sets_per_extent * kSetRows;
-  const uint64_t needed = (rows_[index] + rows_[index] / 2) / in_extent + 1;
-  return static_cast<uint32_t>(std::clamp<uint64_t>(needed, 1, std::max(left / 2, 1U)));
+  return std::min((rows_[index] + rows_[index] / 2) / in_extent + 1, kMostNeeded);
+}
+
+// Returns the number of extents with which a feature begins, if `left` can be taken: as many as its
+// rows need or, if those of all features need more than there are, its share.
+uint32_t RowCache::FirstExtents(size_t index, uint32_t left) const noexcept {
+  uint64_t all = 0;
+  for (size_t i = 0; i < tables_.size(); i++) all += NeededExtents(i);
+  uint64_t share = NeededExtents(index);
+  if (all > memory_.num_extents()) share = share * memory_.num_extents() / all;
+  // Reserved() counts this feature too, which has none yet.
+  const uint32_t for_others = std::min(left, std::max(Reserved(), 1U) - 1);
+  return static_cast<uint32_t>(std::clamp<uint64_t>(share, 1, std::max(left - for_others, 1U)));
 }
 
 void RowCache::Grow(size_t index) noexcept {
@@ -393,9 +404,10 @@ void RowCache::Grow(size_t index) noexcept {
     }
     // The pages are zero, which is an unlocked set without rows.
     shared.extents[count++].store(static_cast<uint16_t>(extent), std::memory_order_relaxed);
+    // A process that is killed here has taken no extent without use.
+    shared.num_extents.store(count, std::memory_order_release);
   } while (count < wanted);
   shared.evicted.store(0, std::memory_order_relaxed);
-  shared.num_extents.store(count, std::memory_order_release);
   shared.grower.store(0, std::memory_order_release);
 }
 
@@ -406,6 +418,7 @@ RowCacheCounts RowCache::counts() const noexcept {
 }
 
 uint64_t RowCache::used_bytes() const noexcept {
+  if (!process_.is_this()) return 0;
   const uint32_t taken = memory_.header().extents_taken.load(std::memory_order_relaxed);
   return uint64_t{std::min(taken, memory_.num_extents())} * memory_.extent_bytes();
 }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fork.h"
 #include "client/cache/cache_memory.h"
 
 namespace graphd {
@@ -31,7 +32,8 @@ struct RowCacheCounts {
 //
 // Thread-safe, also between processes, without waiting: readers lock nothing, and a row whose set
 // is being changed counts as missing. A process that is killed while it changes a set leaves it
-// locked; the next one that wants to store a row there empties it.
+// locked; the next one that wants to store a row there empties it. A forked child makes a cache of
+// its own.
 class RowCache {
  public:
   // `memory` outlives the cache; `rows` as in CacheShape.
@@ -55,7 +57,8 @@ class RowCache {
               const std::byte* rows);
 
   RowCacheCounts counts() const noexcept;
-  // Returns the bytes of the memory, and those of the extents that are in use, by all processes.
+  // Returns the bytes of the memory, and those of the extents that are in use, by all processes; 0
+  // in a forked child, which does not have the memory.
   uint64_t capacity() const noexcept { return memory_.bytes(); }
   uint64_t used_bytes() const noexcept;
 
@@ -83,10 +86,12 @@ class RowCache {
   // that have none yet.
   void GrowIfNeeded(size_t table) noexcept;
   void Grow(size_t table) noexcept;
+  uint64_t NeededExtents(size_t table) const noexcept;
   uint32_t FirstExtents(size_t table, uint32_t left) const noexcept;
   uint32_t Reserved() const noexcept;
 
   CacheMemory& memory_;
+  const OwnProcess process_;
   const pid_t pid_;
   std::vector<Table> tables_;
   const std::vector<uint64_t> rows_;

@@ -16,6 +16,12 @@ bool SameMap(const IdMap& a, const IdMap& b) {
 
 }  // namespace
 
+size_t RowBytesOf(const FeatureInfo& info) {
+  size_t bytes = DTypeSize(info.dtype);
+  for (const int64_t extent : info.row_shape) bytes *= static_cast<size_t>(extent);
+  return bytes;
+}
+
 PartitionFeatures ReadFeatures(wire::PartitionInfo::Reader in, const Schema& schema) {
   PartitionFeatures features;
   features.part = in.getPart();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,9 @@ struct PartitionFeatures {
   uint64_t data_id = 0;  // changes when the files of its daemon do; 0: unknown
   std::vector<std::vector<FeatureInfo>> nodes, edges;  // [type]
 };
+
+// Returns the size of a row of a feature.
+size_t RowBytesOf(const FeatureInfo& info);
 
 // The answer of a daemon to an attach.
 struct AttachInfo {

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/log.h"
 #include "base/strings.h"
 #include "client/link/book_calls.h"
 #include "client/link/daemon_connections.h"
@@ -227,9 +228,17 @@ void DaemonLink::Lost(DaemonConnections* connections) {
 // of the first.
 void DaemonLink::NoteData(wire::Daemon::AttachResults::Reader attached) {
   std::vector<uint64_t> ids;
-  for (auto partition : attached.getPartitions()) ids.push_back(partition.getDataId());
+  for (auto partition : BoundedList(attached.getPartitions(), "partitions")) {
+    ids.push_back(partition.getDataId());
+  }
   if (data_ids_.empty()) data_ids_ = ids;
-  if (ids != data_ids_) data_has_changed_ = true;
+  if (ids == data_ids_ || data_has_changed_.exchange(true) || options_.row_cache == 0 ||
+      shares_memory()) {
+    return;
+  }
+  LogWarning("the graphd at ", peer_,
+             " serves other data than when this process attached: the row ",
+             "cache is no longer used for its rows; restart the trainers to cache them again");
 }
 
 DaemonConnections::Attached* DaemonLink::AttachedFor(Lane lane) {
@@ -338,7 +347,10 @@ AttachInfo DaemonLink::AttachTo(ClientSocket small, std::optional<ClientSocket> 
               thread_->provider(), std::move(*bulk), buffers_, lost);
           bulk_attached = connections_->bulk->Attach(options_, JobRole::kBulk, false, version)
                               .then([this, attached = connections_->bulk.get()](auto&& response) {
-                                NoteData(response);
+                                AsKj([&] {
+                                  CheckHello(response.getHello(), "the graphd at " + peer_);
+                                  NoteData(response);
+                                });
                                 attached->session = response.getSession();
                               });
         }
@@ -346,11 +358,11 @@ AttachInfo DaemonLink::AttachTo(ClientSocket small, std::optional<ClientSocket> 
             options_, is_worker() ? JobRole::kBulk : JobRole::kTrainer, want_segments, version);
         return small_attached.then([&, bulk_attached = kj::mv(bulk_attached)](
                                        auto&& response) mutable -> kj::Promise<void> {
-          NoteData(response);
-          connections_->small->session = response.getSession();
           kj::Vector<kj::Promise<void>> descriptors;
           AsKj([&] {
             CheckHello(response.getHello(), "the graphd at " + peer_);
+            NoteData(response);
+            connections_->small->session = response.getSession();
             graph.emplace(response.getGraph(), "the graphd at " + peer_);
             if (response.hasVersion()) info.version = response.getVersion().cStr();
             for (auto partition : BoundedList(response.getPartitions(), "partitions")) {

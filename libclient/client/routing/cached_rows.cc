@@ -19,12 +19,6 @@ uint64_t KeyOf(uint64_t key, const FeatureInfo& info) {
   return CombineKeys(key, info.row_shape.size());
 }
 
-size_t RowBytesOf(const FeatureInfo& info) {
-  size_t bytes = DTypeSize(info.dtype);
-  for (const int64_t extent : info.row_shape) bytes *= static_cast<size_t>(extent);
-  return bytes;
-}
-
 // Sets ids, positions and copies of `missing` by its indices. Duplicates are found by open
 // addressing.
 void SetMissing(std::span<const int64_t> ids, std::span<const int64_t> positions,
@@ -88,12 +82,13 @@ CachedRows::CachedRows(uint64_t bytes, uint64_t data, const PartitionBook& book,
   add(book.nodes(), nodes, first_node_);
   add(book.edges(), edges, first_edge_);
   members_ = MakeAbandonedInChildren<CacheMembers>(CacheMembers::kDirectory, shape);
-  cache_ = std::make_shared<RowCache>(members_->memory(), shape.rows);
+  cache_ = std::make_unique<RowCache>(members_->memory(), shape.rows);
 }
 
 CachedRows::~CachedRows() = default;
 
 std::optional<size_t> CachedRows::Find(const FeatureRef& feature) const {
+  if (!process_.is_this()) return std::nullopt;
   const std::vector<size_t>& first = feature.is_edge ? first_edge_ : first_node_;
   for (size_t i = first[Index(feature.type)]; i < first[Index(feature.type) + 1]; i++) {
     if (names_[i] == feature.name) return cache_->CanHold(i) ? std::optional(i) : std::nullopt;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fork.h"
 #include "client/cache/cache_members.h"
 #include "client/cache/row_cache.h"
 #include "client/link/daemon_link.h"
@@ -42,7 +43,7 @@ class CachedRows {
              const std::vector<std::vector<FeatureInfo>>& edges);
   ~CachedRows();
 
-  // The feature's number in the cache; nothing if its rows are not cached.
+  // The feature's number in the cache; nothing if its rows are not cached, as in a forked child.
   std::optional<size_t> Find(const FeatureRef& feature) const;
 
   // Copies the rows that are cached to their positions of `out`, and sets `missing`. Returns how
@@ -55,9 +56,10 @@ class CachedRows {
   const RowCache& cache() const noexcept { return *cache_; }
 
  private:
+  const OwnProcess process_;
   std::shared_ptr<CacheMembers> members_;  // abandoned in forked children
-  std::shared_ptr<RowCache> cache_;
-  // Numbers of the first feature of each type, and names and row sizes, by number.
+  std::unique_ptr<RowCache> cache_;
+  // [type] the number of its first feature, and one past the last; [number] its name.
   std::vector<size_t> first_node_, first_edge_;
   std::vector<std::string> names_;
 };

@@ -76,12 +76,6 @@ void GraphAccess::CheckEtype(EdgeTypeId etype) const {
         meta_->schema.num_etypes() - 1);
 }
 
-size_t GraphAccess::RowBytes(const FeatureInfo& info) const {
-  size_t bytes = DTypeSize(info.dtype);
-  for (int64_t extent : info.row_shape) bytes *= static_cast<size_t>(extent);
-  return bytes;
-}
-
 std::optional<size_t> GraphAccess::CachedFeature(PartId part, const FeatureRef& feature) const {
   if (cache_ == nullptr || is_mapped(part) || link(part).data_has_changed()) return std::nullopt;
   return cache_->Find(feature);
@@ -126,7 +120,7 @@ void GraphAccess::ForParts(
 void GraphAccess::Gather(const FeatureRef& ref, std::span<const int64_t> ids,
                          std::span<std::byte> out) {
   const FeatureInfo& info = feature(ref);
-  const size_t row_bytes = RowBytes(info);
+  const size_t row_bytes = RowBytesOf(info);
   if (out.size() != ids.size() * row_bytes) {
     Throw(ErrorCode::kInvalid, "output of ", out.size(), " bytes for ", ids.size(), " rows of ",
           row_bytes);

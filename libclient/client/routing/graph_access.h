@@ -67,7 +67,6 @@ class GraphAccess {
   const std::vector<FeatureInfo>& features(bool is_edge, int32_t type) const;
   // Throws Error(kNotFound) listing the existing names.
   const FeatureInfo& feature(const FeatureRef& ref) const;
-  size_t RowBytes(const FeatureInfo& info) const;
 
   // Reads rows of a feature: out row i = row of ids[i].
   void Gather(const FeatureRef& ref, std::span<const int64_t> ids, std::span<std::byte> out);

@@ -99,7 +99,7 @@ std::vector<Neighbors> HopExecutor::RunInPieces(const HopCall& call, size_t step
   for (const HopRows& of_type : call.rows) {
     const auto ids = call.seeds[Index(of_type.ntype)].ids.subspan(of_type.begin);
     const FeatureRef ref{false, of_type.ntype, of_type.name};
-    const size_t row_bytes = access_.RowBytes(access_.feature(ref));
+    const size_t row_bytes = RowBytesOf(access_.feature(ref));
     access_.Gather(ref, ids, {of_type.out, ids.size() * row_bytes});
   }
   return out;

@@ -157,7 +157,7 @@ void HopPlan::Prepare(PartId p) {
     hop.places[i].assign(first, positions.end());
     for (int64_t& place : hop.places[i]) place -= static_cast<int64_t>(rows.begin);
     const FeatureRef feature{false, rows.ntype, rows.name};
-    const size_t row_bytes = access_.RowBytes(access_.feature(feature));
+    const size_t row_bytes = RowBytesOf(access_.feature(feature));
     const size_t begin = Index(first - positions.begin());
     if (access_.cache() != nullptr) {
       const auto ids = std::span(scratch_.splits[Index(rows.ntype)].parts[Index(p)].ids);
@@ -184,7 +184,7 @@ void HopPlan::StoreMissing() {
     for (size_t i = 0; i < call_.rows.size(); i++) {
       const HopRows& rows = call_.rows[i];
       const FeatureRef feature{false, rows.ntype, rows.name};
-      access_.StoreMissing(p, feature, access_.RowBytes(access_.feature(feature)),
+      access_.StoreMissing(p, feature, RowBytesOf(access_.feature(feature)),
                            scratch_.hops[Index(p)].missing[i], rows.out);
     }
   }

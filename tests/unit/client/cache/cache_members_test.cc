@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -128,6 +129,41 @@ TEST_F(CacheMembersTest, WhatTheLastMemberLeavesWhenItIsKilledIsRemovedByTheNext
   EXPECT_TRUE(Files().empty());
 }
 
+TEST_F(CacheMembersTest, FilesOfOtherPidNamespacesAreLeftAlone) {
+  std::string path;
+  { path = Join({uint64_t{4} << 20, 78, {kRow}})->path(); }
+  // Process 4194303 may exist there, and does not here.
+  for (const std::string& name : {path + "1", path}) {
+    WriteFileAtomically(name, "4194303 3 1 2\n");
+    ASSERT_EQ(::chmod(name.c_str(), 0600), 0);
+  }
+  const auto mine = Join();
+  EXPECT_TRUE(FileExists(path + "1"));
+  EXPECT_FALSE(FileExists(path));
+}
+
+TEST_F(CacheMembersTest, AListThatCannotBeWrittenKeepsItsEntries) {
+  const auto mine = Join();
+  const std::string before = ReadTextFile(mine->path());
+  ASSERT_GT(before.size(), 4U);
+  rlimit old{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
+  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit low{1, old.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &low), 0);
+  EXPECT_THROW(Join(), Error);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &old), 0);
+  ::signal(SIGXFSZ, handler);
+  EXPECT_EQ(ReadTextFile(mine->path()), before);
+}
+
+TEST_F(CacheMembersTest, ALongListIsCutToTheEntriesThatRemain) {
+  const auto mine = Join();
+  const std::string one = ReadTextFile(mine->path());
+  { const auto a = Join(), b = Join(); }
+  EXPECT_EQ(ReadTextFile(mine->path()), one);
+}
+
 TEST_F(CacheMembersTest, OtherGraphsHaveOtherMemory) {
   const auto a = Join(), b = Join({uint64_t{4} << 20, 78, {kRow}});
   RowCache of_a(a->memory()), of_b(b->memory());
@@ -182,7 +218,10 @@ TEST_F(CacheMembersTest, ADamagedFileIsRefused) {
     ExpectError([&] { Join(); }, ErrorCode::kCorrupt, path + " is no list");
   }
   // Processes that do not exist, or have something else under the descriptor, are no members.
-  for (const std::string& text : {StrCat(::getpid(), " 0 1 2\n"), std::string("4194303 3 1 2\n")}) {
+  const UniqueFd directory = OpenFile("/", O_RDONLY | O_DIRECTORY);
+  for (const std::string& text :
+       {StrCat(::getpid(), " 0 1 2\n"), StrCat(::getpid(), " ", directory.get(), " 1 2\n"),
+        std::string("4194303 3 1 2\n")}) {
     WriteFileAtomically(path, text);
     ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
     EXPECT_EQ(Join()->path(), path);
@@ -255,6 +294,19 @@ TEST_F(CacheMembersTest, NobodyCanTruncateTheMemory) {
   const auto mine = Join();
   EXPECT_NE(::ftruncate(mine->memory().fd(), 4096), 0);
   EXPECT_NE(::ftruncate(mine->memory().fd(), 1 << 30), 0);
+  // Nor can anybody add a seal that keeps others from mapping it.
+  EXPECT_NE(::fcntl(mine->memory().fd(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
+  EXPECT_EQ(Join()->memory().bytes(), mine->memory().bytes());
+}
+
+TEST_F(CacheMembersTest, AForkedChildDoesNotKeepTheMemory) {
+  const auto mine = Join();
+  const int fd = mine->memory().fd();
+  void* const page = mine->memory().extent(0);
+  const Child child([&] {
+    if (::fcntl(fd, F_GETFD) != -1) ::_exit(1);
+    if (::msync(page, 4096, MS_ASYNC) == 0 || errno != ENOMEM) ::_exit(2);
+  });
 }
 
 TEST_F(CacheMembersTest, AMemberThatIsStoppedWhileItJoinsIsNotWaitedForForever) {

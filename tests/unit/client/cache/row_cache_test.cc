@@ -156,6 +156,37 @@ TEST(RowCache, AFeatureBeginsWithWhatItsRowsNeed) {
   EXPECT_GT(ReadRows(cache, 0, ids, 400), 49'500);
 }
 
+TEST(RowCache, ManyLargeFeaturesAllGetMemory) {
+  constexpr size_t kFeatures = 10;
+  for (const uint64_t bytes : {2 * kMiB, 8 * kMiB, 64 * kMiB}) {
+    CacheMemory memory({bytes, 1, std::vector<size_t>(kFeatures, 400)});
+    RowCache cache(memory, std::vector<uint64_t>(kFeatures, 1'000'000));
+    const std::vector<int64_t> ids = Range(0, 2000);
+    for (size_t t = 0; t < kFeatures; t++) StoreRows(cache, t, ids, 400);
+    for (size_t t = 0; t < kFeatures; t++) {
+      EXPECT_GT(ReadRows(cache, t, ids, 400), 100) << "feature " << t << " of " << bytes;
+      EXPECT_GE(memory.tables()[t].num_extents, memory.num_extents() / kFeatures / 2);
+    }
+  }
+}
+
+TEST(RowCache, AFeatureThatNeedsLittleLeavesTheRestToALargeOne) {
+  CacheMemory memory({8 * kMiB, 1, {400, 400, 8}});
+  RowCache cache(memory, {1'000'000, 1000, 1000});
+  for (size_t t : {2U, 1U, 0U}) StoreRows(cache, t, {1}, t == 2 ? 8 : 400);
+  EXPECT_LE(memory.tables()[1].num_extents, 8U);
+  EXPECT_EQ(memory.tables()[2].num_extents, 1U);
+  EXPECT_GE(memory.tables()[0].num_extents, memory.num_extents() * 3 / 4);
+}
+
+TEST(RowCache, ARowSizeThatIsDamagedInTheMemoryIsNotUsed) {
+  CacheMemory memory({kMiB, 1, {40}});
+  memory.tables()[0].row_bytes = 4000;
+  RowCache cache(memory);
+  StoreRows(cache, 0, Range(0, 100), 40);
+  EXPECT_EQ(ReadRows(cache, 0, Range(0, 100), 40), 100);
+}
+
 TEST(RowCache, RowsThatDoNotFitAreNotStored) {
   CacheMemory memory({CacheShape::kLeastBytes, 1, {0, 100'000, 8}});
   RowCache cache(memory);
@@ -298,7 +329,7 @@ TEST(RowCache, TooLittleMemoryIsRefused) {
       [] {
         CacheMemory({uint64_t{1} << 45, 1, {40}});
       },
-      ErrorCode::kOverloaded, "the row cache (GRAPHD_ROW_CACHE, --row_cache)");
+      ErrorCode::kOverloaded, "give it less memory, or free some on this machine");
 }
 
 }  // namespace
