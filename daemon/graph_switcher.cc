@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/graph_switcher.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "base/failure.h"
 #include "base/log.h"
 #include "base/strings.h"
-#include "daemon/switch_record.h"
+#include "daemon/restart/switch_record.h"
 
 namespace graphd {
 namespace {
@@ -16,17 +17,17 @@ constexpr size_t kMostId = 64;
 // The interval at which versions that nobody uses are looked for.
 constexpr auto kSweepInterval = std::chrono::milliseconds(500);
 
-uint64_t BytesOf(const ServedGraph& graph) {
-  uint64_t bytes = 0;
-  for (const PartitionStatus& partition : graph.status()) {
-    bytes += partition.bytes + partition.index_bytes;
-  }
-  return bytes;
+// Answers the call that wants a preparation to be committed, if there is one.
+void Refuse(GraphSwitch::Done done) noexcept {
+  if (!done) return;
+  const Error error(ErrorCode::kUnavailable,
+                    "the switch was given up before it was carried out; nothing has changed");
+  done({}, &error);
 }
 
 }  // namespace
 
-enum class GraphSwitcher::Phase { kWaiting, kLoading, kReady, kFailed };
+enum class GraphSwitcher::Phase { kWaiting, kLoading, kReady, kCommitting, kFailed };
 
 // A version on its way to be served. The switcher's mutex guards what is not atomic.
 struct GraphSwitcher::Preparation {
@@ -34,6 +35,7 @@ struct GraphSwitcher::Preparation {
   Phase phase = Phase::kWaiting;
   LoadedVersion loaded = {};
   std::optional<Error> failure = {};
+  GraphSwitch::Done on_commit = {};  // null unless it is to be committed
   std::atomic<uint64_t> done = 0, total = 0;
   std::atomic<bool> cancelled = false;
 };
@@ -49,9 +51,10 @@ class GraphSwitcher::Handle final : public GraphSwitch {
   SwitchProgress Progress() const override {
     const MutexLock lock(switcher_.mutex_);
     if (preparation_->failure) throw Error(*preparation_->failure);
+    if (switcher_.stopping_) Throw(ErrorCode::kUnavailable, "this graphd is shutting down");
     return {preparation_->phase == Phase::kReady, preparation_->done, preparation_->total};
   }
-  Switched Commit() override { return switcher_.Commit(preparation_); }
+  void Commit(Done done) override { switcher_.Commit(preparation_, std::move(done)); }
 
  private:
   GraphSwitcher& switcher_;
@@ -70,15 +73,19 @@ GraphSwitcher::GraphSwitcher(GraphVersions& versions, Hooks hooks, std::string s
       }) {}
 
 GraphSwitcher::~GraphSwitcher() {
+  Stop();
+  thread_.join();
+}
+
+void GraphSwitcher::Stop() {
   {
     const MutexLock lock(mutex_);
     stopping_ = true;
   }
   wake_.NotifyAll();
-  thread_.join();
 }
 
-std::shared_ptr<GraphSwitch> GraphSwitcher::Prepare(const SwitchRequest& request) {
+void GraphSwitcher::CheckRequest(const SwitchRequest& request) const {
   if (request.id.empty() || request.id.size() > kMostId) {
     Throw(ErrorCode::kInvalid, "the id of a version has 1 to ", kMostId, " bytes");
   }
@@ -86,17 +93,33 @@ std::shared_ptr<GraphSwitch> GraphSwitcher::Prepare(const SwitchRequest& request
     Throw(ErrorCode::kInvalid, "the part config '", request.part_config,
           "' is not an absolute path");
   }
+  const bool is_text = IsUtf8(request.part_config) &&
+                       std::none_of(request.part_config.begin(), request.part_config.end(),
+                                    [](unsigned char byte) { return byte < ' ' || byte == 127; });
+  if (!is_text) {
+    Throw(ErrorCode::kInvalid, "the path of the part config is not UTF-8, or has a control ",
+          "character such as a line break; rename it");
+  }
+  for (const auto& each : versions_.All()) {
+    if (each.version->id != request.id) continue;
+    Throw(ErrorCode::kExists, "this graphd has a version of the graph with the id ", request.id,
+          " already (", each.version->part_config, "); run graphctl server switch again");
+  }
+}
+
+std::shared_ptr<GraphSwitch> GraphSwitcher::Prepare(const SwitchRequest& request) {
+  CheckRequest(request);
   std::shared_ptr<Preparation> preparation(new Preparation{request});
   {
     const MutexLock lock(mutex_);
     if (stopping_) Throw(ErrorCode::kUnavailable, "this graphd is shutting down");
-    const bool is_over =
-        current_ == nullptr || current_->cancelled || current_->phase == Phase::kFailed;
+    const bool is_over = current_ == nullptr || current_->phase == Phase::kFailed ||
+                         (current_->cancelled && current_->phase != Phase::kCommitting);
     if (!is_over) {
-      Throw(ErrorCode::kExists, current_->request.by, " switches this server to ",
+      Throw(ErrorCode::kExists, current_->request.by, " is switching this server to ",
             current_->request.part_config.empty() ? "the graph of its configuration"
                                                   : current_->request.part_config,
-            " just now; wait until that has ended, or try again");
+            "; wait until that has ended, and try again");
     }
     if (current_ != nullptr) Drop();
     current_ = preparation;
@@ -119,25 +142,28 @@ void GraphSwitcher::Drop() {
 
 void GraphSwitcher::Run() {
   for (;;) {
-    std::shared_ptr<Preparation> work;
+    std::shared_ptr<Preparation> work, commit;
     std::vector<std::shared_ptr<Preparation>> dropped;
     {
       const MutexLock lock(mutex_);
       const auto has_work = [&]() GRAPHD_NO_THREAD_SAFETY_ANALYSIS {
-        return current_ != nullptr && (current_->cancelled || current_->phase == Phase::kWaiting);
+        return current_ != nullptr && (current_->cancelled || current_->on_commit != nullptr ||
+                                       current_->phase == Phase::kWaiting);
       };
       if (!stopping_ && !has_work()) wake_.WaitFor(mutex_, kSweepInterval);
-      if (stopping_) {
-        if (current_ != nullptr) SwitchRecord::Discard(record_path_);
-        return;
-      }
-      if (current_ != nullptr && current_->cancelled) Drop();
+      if (current_ != nullptr && (current_->cancelled || stopping_)) Drop();
       dropped.swap(dropped_);
-      if (has_work()) {
+      if (current_ != nullptr && current_->on_commit != nullptr) {
+        commit = current_;
+        commit->phase = Phase::kCommitting;
+      } else if (has_work()) {
         work = current_;
         work->phase = Phase::kLoading;
       }
     }
+    if (commit) CarryOutCommit(commit);
+    for (const auto& each : dropped) Refuse(std::exchange(each->on_commit, nullptr));
+    if (stopping_) return;
     // Their memory is free before the next one is loaded.
     dropped.clear();
     FreeUnused();
@@ -156,7 +182,7 @@ void GraphSwitcher::Load(const std::shared_ptr<Preparation>& preparation) {
       LogFailure("reading the configuration", [&] { configured = hooks_.configured(); });
     }
     const std::string part_config = request.part_config.empty() ? configured : request.part_config;
-    LogInfo(request.by, " switches this server to ", part_config, ": loading");
+    LogInfo(request.by, " is switching this server to ", part_config, ": loading");
     LoadedVersion loaded = hooks_.load(part_config, request.id, [&](uint64_t done, uint64_t total) {
       preparation->done = done;
       preparation->total = total;
@@ -165,7 +191,8 @@ void GraphSwitcher::Load(const std::shared_ptr<Preparation>& preparation) {
       }
     });
     // Now, so that a directory that can't be written is an error before all daemons commit.
-    SwitchRecord{configured, part_config, request.id}.Prepare(record_path_);
+    SwitchRecord{configured, part_config, request.id, loaded.version->fingerprint}.Prepare(
+        record_path_);
     const MutexLock lock(mutex_);
     preparation->loaded = std::move(loaded);
     preparation->phase = Phase::kReady;
@@ -179,37 +206,66 @@ void GraphSwitcher::Load(const std::shared_ptr<Preparation>& preparation) {
   }
 }
 
-Switched GraphSwitcher::Commit(const std::shared_ptr<Preparation>& preparation) {
-  std::shared_ptr<const KeptGraph> kept;
-  Switched switched;
+void GraphSwitcher::Commit(const std::shared_ptr<Preparation>& preparation,
+                           GraphSwitch::Done done) {
   {
     const MutexLock lock(mutex_);
     if (preparation->failure) throw Error(*preparation->failure);
-    if (current_ != preparation || preparation->phase != Phase::kReady || stopping_) {
+    if (current_ != preparation || preparation->phase != Phase::kReady ||
+        preparation->on_commit != nullptr || preparation->cancelled || stopping_) {
       Throw(ErrorCode::kUnavailable, "this version of the graph is not ready to be served");
     }
-    SwitchRecord::Publish(record_path_);
-    const VersionPtr version = std::exchange(preparation->loaded.version, nullptr);
-    kept = std::exchange(preparation->loaded.kept, nullptr);
+    preparation->on_commit = std::move(done);
+  }
+  wake_.NotifyAll();
+}
+
+// Makes a version the current one. The mutex, which data threads take, is free while this waits for
+// the disk; in the phase kCommitting nobody else changes the preparation.
+Switched GraphSwitcher::Publish(Preparation& preparation) {
+  SwitchRecord::Publish(record_path_);
+  const VersionPtr version = std::exchange(preparation.loaded.version, nullptr);
+  Switched switched{version->part_config, version->fingerprint, 0};
+  {
+    const MutexLock lock(mutex_);
     versions_.Switch(version);
     current_ = nullptr;
-    switched.part_config = version->part_config;
-    switched.fingerprint = version->fingerprint;
-    for (const auto& each : versions_.All()) {
-      if (!each.is_current) switched.jobs += static_cast<uint32_t>(each.jobs);
-    }
   }
-  LogInfo(preparation->request.by, " has switched this server to ", switched.part_config,
-          " (fingerprint ", switched.fingerprint, "); ", switched.jobs,
-          switched.jobs == 1 ? " job keeps" : " jobs keep", " an earlier version");
-  if (kept) hooks_.keep(std::move(kept));
+  for (const auto& each : versions_.All()) {
+    if (!each.is_current) switched.jobs += static_cast<uint32_t>(each.jobs);
+  }
   return switched;
+}
+
+void GraphSwitcher::CarryOutCommit(const std::shared_ptr<Preparation>& preparation) {
+  const GraphSwitch::Done done = std::exchange(preparation->on_commit, nullptr);
+  const std::string& by = preparation->request.by;
+  Switched switched;
+  try {
+    switched = Publish(*preparation);
+  } catch (...) {
+    const Error error = CurrentError();
+    LogWarning("the switch by ", by, " has failed: ", error.what());
+    {
+      const MutexLock lock(mutex_);
+      preparation->failure = error;
+      preparation->phase = Phase::kFailed;
+    }
+    done({}, &error);
+    return;
+  }
+  LogInfo(by, " has switched this server to ", switched.part_config, " (fingerprint ",
+          switched.fingerprint, "); ", switched.jobs,
+          switched.jobs == 1 ? " job keeps" : " jobs keep", " an earlier version");
+  done(switched, nullptr);
+  auto kept = std::exchange(preparation->loaded.kept, nullptr);
+  if (kept) hooks_.keep(std::move(kept));
 }
 
 void GraphSwitcher::FreeUnused() {
   for (VersionPtr& version : versions_.TakeUnused()) {
     LogInfo("no job uses the graph of ", version->part_config, " (fingerprint ",
-            version->fingerprint, ") any more: ", HumanBytes(BytesOf(*version->graph)),
+            version->fingerprint, ") any more: ", HumanBytes(version->graph->bytes()),
             " are given back");
     version = nullptr;
   }

@@ -15,14 +15,15 @@
 namespace graphd {
 
 // Switches the daemon to other versions of its graph while it serves. A thread of its own loads
-// them, and frees those that no job uses any more. Owned by the main thread; Prepare may be called
-// by any thread. What it returns must not be used after the switcher has ended.
+// them, makes them the current ones, and frees those that no job uses any more. Owned by the main
+// thread; Prepare and Stop may be called by any thread. What Prepare returns must not be used after
+// the switcher has ended.
 class GraphSwitcher {
  public:
   struct Hooks {
     // Returns the part config that the configuration names now. Throws Error for a mistake in it.
     std::function<std::string()> configured;
-    // See LoadAnother.
+    // Loads another version as LoadAnother does.
     std::function<LoadedVersion(const std::string& part_config, const std::string& id,
                                 const std::function<void(uint64_t, uint64_t)>& progress)>
         load;
@@ -38,9 +39,12 @@ class GraphSwitcher {
   GraphSwitcher(const GraphSwitcher&) = delete;
   GraphSwitcher& operator=(const GraphSwitcher&) = delete;
 
-  // Begins to load. Throws Error(kInvalid) for a relative path or an id that is empty or longer
-  // than 64 bytes, Error(kExists) while another switch is prepared.
+  // Begins to load. Throws Error(kInvalid) for an id that is empty or longer than 64 bytes, and for
+  // a path that is relative, is not UTF-8 or has a control character; Error(kExists) for the id of
+  // a version in memory, and while another switch is prepared.
   std::shared_ptr<GraphSwitch> Prepare(const SwitchRequest& request);
+  // Gives up what is prepared, and refuses everything from now on. Does not wait.
+  void Stop();
 
  private:
   enum class Phase;
@@ -51,7 +55,10 @@ class GraphSwitcher {
   void FreeUnused();
   // Gives the present preparation up; the thread frees its memory.
   void Drop() GRAPHD_REQUIRES(mutex_);
-  Switched Commit(const std::shared_ptr<Preparation>& preparation);
+  void CheckRequest(const SwitchRequest& request) const;
+  void Commit(const std::shared_ptr<Preparation>& preparation, GraphSwitch::Done done);
+  Switched Publish(Preparation& preparation);
+  void CarryOutCommit(const std::shared_ptr<Preparation>& preparation);
   void Cancel(const std::shared_ptr<Preparation>& preparation) noexcept;
 
   GraphVersions& versions_;

@@ -19,7 +19,7 @@
 #include "base/memory_limit.h"
 #include "base/strings.h"
 #include "daemon/restart/kept_graph.h"
-#include "daemon/switch_record.h"
+#include "daemon/restart/switch_record.h"
 #include "format/load.h"
 #include "format/load_part_config.h"
 #include "store/rows/memory_dir.h"
@@ -94,7 +94,9 @@ KeptGraph LoadPartitions(const DaemonOptions& options, const PartConfig& config,
   // A file that changes while it is read differs from its stamp at the next start.
   graph.files = StampsOf(options, config);
   uint64_t needed = 0, done = 0;
-  for (PartId part : options.parts) needed += EstimatePartitionBytes(config, part);
+  for (PartId part : options.parts) {
+    needed = AddSizes(needed, EstimatePartitionBytes(config, part));
+  }
   CheckMemory(needed, AvailableMemory(), what);
   for (PartId part : options.parts) {
     const auto start = Clock::now();
@@ -195,10 +197,16 @@ VersionPtr LoadGraph(const DaemonOptions& options, DescriptorStore& store) {
     LogInfo("took over the graph of an earlier process within ", SecondsSince(start), " s");
   }
   auto version = std::make_shared<GraphVersion>();
-  version->id = last ? last->id : "";
   version->part_config = part_config;
   const uint64_t data_hash = DataHash(loaded.files);
   version->fingerprint = Fingerprint(data_hash);
+  // The id is that of what the daemons have switched to, not of files that have changed since.
+  const bool is_that_version = last && last->fingerprint == version->fingerprint;
+  if (is_that_version) version->id = last->id;
+  if (last && !is_that_version) {
+    LogWarning("the files of ", part_config, " have changed since this server was switched to it: ",
+               "jobs that used them can't go on");
+  }
   version->graph =
       Serve(options, loaded, data_hash, [] { sd_notify(0, "EXTEND_TIMEOUT_USEC=60000000"); });
   KeepGraph(loaded, store);

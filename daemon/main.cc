@@ -32,12 +32,12 @@
 #include "daemon/requests/job_file.h"
 #include "daemon/requests/memory_trimmer.h"
 #include "daemon/restart/descriptor_store.h"
+#include "daemon/restart/switch_record.h"
 #include "daemon/serving/data_thread.h"
 #include "daemon/serving/drain.h"
 #include "daemon/serving/listeners.h"
 #include "daemon/serving/loop_watch.h"
 #include "daemon/serving/uv_bridge.h"
-#include "daemon/switch_record.h"
 #include "tls/certificate.h"
 #include "wire/ip_config.h"
 
@@ -73,6 +73,7 @@ class JobWatch final : public JobRegistry::Observer {
   }
   void OnJobEnded(const std::string& job_id) override {
     LogFailure("the end of a job", [&] { tensors_.OnJobEnded(job_id); });
+    LogFailure("the end of a job", [&] { graphs_.OnJobEnded(job_id); });
   }
   void TrainerLeft(const std::string& job_id, int rank) override {
     LogFailure("the end of a trainer", [&] { steps_.TrainerLeft(job_id, rank); });
@@ -312,6 +313,7 @@ class Graphd {
     jobs.Close();
     sd_notify(0, "STOPPING=1\nSTATUS=stopping");
     pools.Stop();
+    switcher_->Stop();
     pushes->Stop();
     if (drain.Run().wait(io_.waitScope)) return;
     LogWarning("stopping before all is done: ", drain.WhatIsLeft());

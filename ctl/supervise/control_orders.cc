@@ -121,7 +121,7 @@ json Memory(const ControlOrder& order, ControlClient& client) {
 }
 
 json Answer(const ControlOrder& order, ControlClient& client,
-            const std::function<void(const json&)>& send) {
+            const std::function<void(const json&)>& send, const std::string& input) {
   switch (order.verb) {
     case ControlVerb::kDrain:
     case ControlVerb::kUndrain:
@@ -137,7 +137,7 @@ json Answer(const ControlOrder& order, ControlClient& client,
     case ControlVerb::kMemory:
       return Memory(order, client);
     case ControlVerb::kSwitch:
-      return SwitchGraph(order, client, send);
+      return SwitchGraph(order, client, send, input);
     default:
       break;
   }
@@ -147,8 +147,8 @@ json Answer(const ControlOrder& order, ControlClient& client,
 }  // namespace
 
 json CarryOutControl(const ControlOrder& order, ControlClient& client,
-                     const std::function<void(const json&)>& send) {
-  return {{"t", "control"}, {"answer", Answer(order, client, send)}};
+                     const std::function<void(const json&)>& send, const std::string& input) {
+  return {{"t", "control"}, {"answer", Answer(order, client, send, input)}};
 }
 
 }  // namespace graphd::ctl

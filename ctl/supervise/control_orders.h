@@ -2,15 +2,17 @@
 #pragma once
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "client/link/control.h"
 #include "ctl/plan/control_order.h"
 
 namespace graphd::ctl {
 
-// Asks a daemon of this host for what an operator wants. Returns the frame of the answer, whose
-// kind is "control". Throws Error.
+// Asks a daemon of this host for what an operator wants. `input` is what was read of standard input
+// after the order. Returns the frame of the answer, whose kind is "control". Throws Error.
 nlohmann::json CarryOutControl(const ControlOrder& order, ControlClient& client,
-                               const std::function<void(const nlohmann::json&)>& send);
+                               const std::function<void(const nlohmann::json&)>& send,
+                               const std::string& input);
 
 }  // namespace graphd::ctl

@@ -255,7 +255,7 @@ void StopJobs(const HostOrder& order) {
 
 }  // namespace
 
-int CarryOutServerOrder(const HostOrder& order, GuardState& guard) {
+int CarryOutServerOrder(const HostOrder& order, const std::string& input, GuardState& guard) {
   try {
     CheckServerName(order.server.server_name);
     switch (order.action) {
@@ -272,7 +272,7 @@ int CarryOutServerOrder(const HostOrder& order, GuardState& guard) {
         Send({{"t", "status"}, {"status", StatusToJson(Connect(order.server)->Status())}});
         break;
       case HostAction::kControl:
-        Send(CarryOutControl(order.control, *Connect(order.server), Send));
+        Send(CarryOutControl(order.control, *Connect(order.server), Send, input));
         break;
       case HostAction::kInstallKeys:
         InstallKeys(KeyDirectory(order.server.keys, order.server.server_name), order.key_files);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <string>
+
 #include "ctl/plan/host_order.h"
 #include "ctl/supervise/run_guarded.h"
 
@@ -9,7 +11,7 @@
 
 namespace graphd::ctl {
 
-// Returns the exit code.
-int CarryOutServerOrder(const HostOrder& order, GuardState& guard);
+// `input` is what was read of standard input after the order. Returns the exit code.
+int CarryOutServerOrder(const HostOrder& order, const std::string& input, GuardState& guard);
 
 }  // namespace graphd::ctl

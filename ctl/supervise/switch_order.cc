@@ -17,8 +17,9 @@ constexpr int kProgressMilliseconds = 100;
 constexpr int kAliveMilliseconds = 1000;
 
 // Returns the next line of standard input, without its end; empty if none came in time. The end of
-// the input is kAbortLine.
+// the input is kAbortLine. `text` is what was read before.
 std::string ReadLine(int wait_milliseconds, std::string& text) {
+  if (const size_t end = text.find('\n'); end != std::string::npos) return text.substr(0, end);
   pollfd input{STDIN_FILENO, POLLIN, 0};
   if (::poll(&input, 1, wait_milliseconds) <= 0) return "";
   char bytes[256];
@@ -33,10 +34,11 @@ std::string ReadLine(int wait_milliseconds, std::string& text) {
 }  // namespace
 
 nlohmann::json SwitchGraph(const ControlOrder& order, ControlClient& client,
-                           const std::function<void(const nlohmann::json&)>& send) {
+                           const std::function<void(const nlohmann::json&)>& send,
+                           std::string input) {
   client.SetTimeout(kCallTimeout);
   client.PrepareSwitch(order.part_config, order.version, order.by);
-  std::string text, line;
+  std::string line;
   bool prepared = false;
   while (line.empty()) {
     const SwitchProgress progress = client.ProgressOfSwitch();
@@ -45,7 +47,7 @@ nlohmann::json SwitchGraph(const ControlOrder& order, ControlClient& client,
       prepared = true;
       send({{"t", "prepared"}});
     }
-    line = ReadLine(prepared ? kAliveMilliseconds : kProgressMilliseconds, text);
+    line = ReadLine(prepared ? kAliveMilliseconds : kProgressMilliseconds, input);
   }
   if (!prepared || line != kCommitLine) {
     Throw(ErrorCode::kUnavailable,

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "client/link/control.h"
 #include "ctl/plan/control_order.h"
@@ -10,9 +11,11 @@ namespace graphd::ctl {
 
 // Switches the daemon to another version of its graph, together with the server's other daemons:
 // lets it load the version, sends {"t": "prepared"}, and waits on standard input for the line that
-// says whether all others have. Progress is sent as {"t": "progress"}. Returns the answer. Throws
-// the daemon's Error, and Error(kUnavailable) if the switch was given up; then nothing has changed.
+// says whether all others have; `input` is what was read of it already. Progress is sent as {"t":
+// "progress"}. Returns the answer. Throws the daemon's Error, and Error(kUnavailable) if the switch
+// was given up; then nothing has changed.
 nlohmann::json SwitchGraph(const ControlOrder& order, ControlClient& client,
-                           const std::function<void(const nlohmann::json&)>& send);
+                           const std::function<void(const nlohmann::json&)>& send,
+                           std::string input);
 
 }  // namespace graphd::ctl

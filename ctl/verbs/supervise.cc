@@ -52,7 +52,7 @@ int Supervise(GuardState& guard) {
             " and the launching host has ", order.version, "; install the same version on both");
     }
     if (order.action == HostAction::kFollowJob) return FollowJob(order);
-    if (order.action != HostAction::kRun) return CarryOutServerOrder(order, guard);
+    if (order.action != HostAction::kRun) return CarryOutServerOrder(order, rest, guard);
     if (order.job.detach) return RunDetached(std::move(order), std::move(rest), guard);
     return Supervisor(std::move(order), std::move(rest), guard).Run();
   } catch (const Error& error) {

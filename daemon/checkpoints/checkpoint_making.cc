@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/log.h"
 #include "base/strings.h"
 #include "daemon/checkpoints/original_ids.h"
 
@@ -16,6 +17,11 @@ std::vector<TensorShare> ChooseShares(const store::TensorHost& host, const Serve
   for (TensorShare& share : host.ListAll(graph.partitions()[0]->shared_meta())) {
     const TensorSpec& spec = share.info.spec;
     if (!spec.persistent || !(all || names.contains(spec.name))) continue;
+    if (share.of_other_version && all) {
+      LogInfo("a checkpoint leaves out a tensor: ", share.trouble);
+      continue;
+    }
+    if (share.of_other_version) Throw(ErrorCode::kInvalid, share.trouble);
     if (!share.trouble.empty()) {
       Throw(ErrorCode::kCorrupt, "tensor '", spec.name, "' can't be saved: ", share.trouble);
     }

@@ -27,9 +27,10 @@ class CheckpointMaking {
   CheckpointMaking(const CheckpointMaking&) = delete;
   CheckpointMaking& operator=(const CheckpointMaking&) = delete;
 
-  // Chooses the persistent tensors of these names, or all if there are no names, begins the
-  // checkpoint and writes pages back. Throws Error(kNotFound), Error(kCorrupt), and what
-  // CheckpointSet::Begin throws.
+  // Chooses the persistent tensors of these names or, if there are no names, all that suit this
+  // version of the graph; begins the checkpoint and writes pages back. Throws Error(kNotFound),
+  // Error(kInvalid) for a tensor of another version, Error(kCorrupt), and what CheckpointSet::Begin
+  // throws.
   void Prepare(store::CheckpointCatalog& catalog, const std::string& name, const std::string& id,
                std::set<std::string> names);
   // Makes pushes wait. Throws Error(kInvalid) if this was called before, and what Store::HoldPushes

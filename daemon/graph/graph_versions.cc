@@ -16,8 +16,8 @@ std::string NameOf(const GraphVersion& version) {
 
 }  // namespace
 
-GraphVersions::GraphVersions(VersionPtr first, double grace_seconds)
-    : grace_seconds_(grace_seconds), current_(std::move(first)) {}
+GraphVersions::GraphVersions(VersionPtr first, Grace grace)
+    : grace_(grace), current_(std::move(first)) {}
 
 VersionPtr GraphVersions::current() const {
   const MutexLock lock(mutex_);
@@ -44,7 +44,7 @@ VersionPtr GraphVersions::Use(const std::string& job_id, const std::optional<std
   if (version == nullptr) {
     if (!coming_.empty() && coming_ == *wanted) {
       Throw(ErrorCode::kUnavailable, "this graphd is being switched to the version of the graph ",
-            "that job ", job_id, " uses");
+            "that job ", job_id, " uses; try again");
     }
     Throw(ErrorCode::kInvalid, "this graphd serves ", NameOf(*current_),
           ", and no longer the version of the graph that job ", job_id,
@@ -52,6 +52,7 @@ VersionPtr GraphVersions::Use(const std::string& job_id, const std::optional<std
           "lost its connections, or graphd was started again; start the job again");
   }
   of_job_[job_id] = version;
+  departed_.erase(job_id);
   return version;
 }
 
@@ -59,10 +60,25 @@ void GraphVersions::OnJobLeft(const std::string& job_id) {
   const MutexLock lock(mutex_);
   const auto found = of_job_.find(job_id);
   if (found == of_job_.end()) return;
-  for (Earlier& each : earlier_) {
-    if (each.version == found->second) each.last_used = Clock::now();
+  ForgetDeparted();
+  if (departed_.size() >= JobRegistry::kMaxRemembered) {
+    departed_.erase(std::min_element(
+        departed_.begin(), departed_.end(),
+        [](const auto& a, const auto& b) { return a.second.left < b.second.left; }));
   }
+  departed_[job_id] = {std::move(found->second), Clock::now()};
   of_job_.erase(found);
+}
+
+void GraphVersions::OnJobEnded(const std::string& job_id) {
+  const MutexLock lock(mutex_);
+  departed_.erase(job_id);
+}
+
+void GraphVersions::ForgetDeparted() {
+  std::erase_if(departed_, [this](const auto& entry) {
+    return SecondsSince(entry.second.left) >= grace_.after_job;
+  });
 }
 
 void GraphVersions::SetComing(std::string id) {
@@ -83,10 +99,14 @@ size_t GraphVersions::JobsOf(const VersionPtr& version) const {
 
 std::vector<VersionPtr> GraphVersions::TakeUnused() {
   const MutexLock lock(mutex_);
+  ForgetDeparted();
   std::vector<VersionPtr> unused;
   for (auto each = earlier_.begin(); each != earlier_.end();) {
-    const bool is_used =
-        JobsOf(each->version) > 0 || SecondsSince(each->last_used) < grace_seconds_;
+    const bool may_be_wanted =
+        std::any_of(departed_.begin(), departed_.end(),
+                    [&](const auto& entry) { return entry.second.version == each->version; });
+    const bool is_used = JobsOf(each->version) > 0 || may_be_wanted ||
+                         SecondsSince(each->switched) < grace_.after_switch;
     if (is_used) {
       ++each;
       continue;

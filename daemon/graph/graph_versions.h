@@ -7,11 +7,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "daemon/graph/served_graph.h"
+#include "daemon/requests/job_registry.h"
 
 namespace graphd {
 
@@ -31,11 +33,16 @@ using VersionPtr = std::shared_ptr<const GraphVersion>;
 // connection. Thread-safe: everything is guarded by one mutex.
 class GraphVersions {
  public:
-  // A version that no job uses is kept for so long after its last use: a job whose connections were
-  // cut may come back, and the trainers of a job that has just begun may still have to attach here.
-  static constexpr double kGraceSeconds = 10;
+  // A version is kept for this many seconds after a job that used it has left, because a job whose
+  // connections were cut may come back; and after the switch to another one, because trainers of a
+  // job that has just begun may still have to attach here.
+  struct Grace {
+    double after_job = JobRegistry::kRememberSeconds;
+    double after_switch = 10;
+  };
 
-  explicit GraphVersions(VersionPtr first, double grace_seconds = kGraceSeconds);
+  explicit GraphVersions(VersionPtr first) : GraphVersions(std::move(first), Grace()) {}
+  GraphVersions(VersionPtr first, Grace grace);
   GraphVersions(const GraphVersions&) = delete;
   GraphVersions& operator=(const GraphVersions&) = delete;
 
@@ -47,6 +54,8 @@ class GraphVersions {
   VersionPtr Use(const std::string& job_id, const std::optional<std::string>& wanted);
   // Notes that the last member of a job has left.
   void OnJobLeft(const std::string& job_id);
+  // Notes that a job which has left can't come back.
+  void OnJobEnded(const std::string& job_id);
 
   // Announces the id of a version that is ready to be served, or with an empty id that none is.
   void SetComing(std::string id);
@@ -71,16 +80,23 @@ class GraphVersions {
  private:
   struct Earlier {
     VersionPtr version;
-    Clock::time_point last_used;
+    Clock::time_point switched;
+  };
+  struct Departed {
+    VersionPtr version;
+    Clock::time_point left;
   };
   VersionPtr Find(const std::string& id) const GRAPHD_REQUIRES(mutex_);
   size_t JobsOf(const VersionPtr& version) const GRAPHD_REQUIRES(mutex_);
+  void ForgetDeparted() GRAPHD_REQUIRES(mutex_);
 
-  const double grace_seconds_;
+  const Grace grace_;
   mutable Mutex mutex_;
   VersionPtr current_ GRAPHD_GUARDED_BY(mutex_);
   std::list<Earlier> earlier_ GRAPHD_GUARDED_BY(mutex_);
   std::map<std::string, VersionPtr> of_job_ GRAPHD_GUARDED_BY(mutex_);
+  // Jobs that have left, and may come back.
+  std::map<std::string, Departed> departed_ GRAPHD_GUARDED_BY(mutex_);
   std::string coming_ GRAPHD_GUARDED_BY(mutex_);
 };
 

@@ -89,6 +89,13 @@ std::vector<PartitionStatus> ServedGraph::status() const {
   return status;
 }
 
+uint64_t ServedGraph::bytes() const {
+  uint64_t bytes = 0;
+  for (const PartitionStatus& partition : status())
+    bytes += partition.bytes + partition.index_bytes;
+  return bytes;
+}
+
 std::shared_ptr<EdgeIndexes> ServedGraph::indexes(PartId part) const {
   auto found = indexes_.find(part);
   GRAPHD_CHECK(found != indexes_.end(), "Find has found the partition");

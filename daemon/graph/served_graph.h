@@ -51,6 +51,8 @@ class ServedGraph {
   // Error(kOverloaded) if memory is short.
   std::shared_ptr<EdgeIndexes> indexes(PartId part) const;
   std::vector<PartitionStatus> status() const;
+  // Returns the bytes of the partitions and of the derived arrays that are built.
+  uint64_t bytes() const;
 
  private:
   std::vector<std::shared_ptr<const Partition>> partitions_;

@@ -28,8 +28,8 @@ constexpr size_t kMostPath = 4096;
 // the switch up unless it was committed.
 class GraphSwitchService final : public wire::GraphSwitch::Server {
  public:
-  GraphSwitchService(WorkerPools& pools, std::shared_ptr<GraphSwitch> prepared)
-      : pools_(pools), prepared_(std::move(prepared)) {}
+  explicit GraphSwitchService(std::shared_ptr<GraphSwitch> prepared)
+      : prepared_(std::move(prepared)) {}
 
  protected:
   kj::Promise<void> progress(ProgressContext context) override {
@@ -41,24 +41,29 @@ class GraphSwitchService final : public wire::GraphSwitch::Server {
       return kj::READY_NOW;
     });
   }
-  // On another thread, because it waits for the disk.
+  // The switcher's thread answers, because it waits for the disk.
   kj::Promise<void> commit(CommitContext context) override {
-    auto switched = std::make_shared<Switched>();
-    return pools_.saves
-        .Run(JobShare(), 1,
-             [switched, prepared = prepared_](size_t, WorkerScratch&) {
-               *switched = prepared->Commit();
-             })
-        .then([switched, context]() mutable {
-          auto results = context.getResults();
-          results.setPartConfig(switched->part_config);
-          results.setFingerprint(switched->fingerprint);
-          results.setJobs(switched->jobs);
-        });
+    return AsKj([&]() -> kj::Promise<void> {
+      auto pair = kj::newPromiseAndCrossThreadFulfiller<Switched>();
+      // The fulfiller is behind a pointer, because std::function is copied.
+      auto fulfiller = std::make_shared<decltype(pair.fulfiller)>(kj::mv(pair.fulfiller));
+      prepared_->Commit([fulfiller](const Switched& switched, const Error* error) {
+        if (error != nullptr) {
+          (*fulfiller)->reject(ToKj(*error));
+        } else {
+          (*fulfiller)->fulfill(Switched(switched));
+        }
+      });
+      return pair.promise.then([context](Switched&& switched) mutable {
+        auto results = context.getResults();
+        results.setPartConfig(switched.part_config);
+        results.setFingerprint(switched.fingerprint);
+        results.setJobs(switched.jobs);
+      });
+    });
   }
 
  private:
-  WorkerPools& pools_;
   const std::shared_ptr<GraphSwitch> prepared_;
 };
 
@@ -189,9 +194,9 @@ kj::Promise<void> ControlService::memory(MemoryContext context) {
   return IfOperator("see what memory holds", [&]() -> kj::Promise<void> {
     const size_t most = std::min<size_t>(context.getParams().getMost(), kMostArrays);
     // Tables have a mark for each of their pages, and the kernel is asked about segments: that
-    // takes too long for a data thread.
+    // takes too long for a data thread. The pool for checkpoints may be busy for minutes.
     auto use = std::make_shared<MemoryUse>();
-    return context_.pools.saves
+    return context_.pools.builds
         .Run(JobShare(), 1,
              [use, most, &context = context_](size_t, WorkerScratch&) {
                *use = MemoryUseOf(context.graphs, context.tensors, most);
@@ -214,8 +219,7 @@ kj::Promise<void> ControlService::prepareSwitch(PrepareSwitchContext context) {
     }
     request.id = CheckedText("version's id", params.getId());
     request.by = NameOf(params.getBy());
-    context.getResults().setSwitch(
-        kj::heap<GraphSwitchService>(context_.pools, info_.prepare_switch(request)));
+    context.getResults().setSwitch(kj::heap<GraphSwitchService>(info_.prepare_switch(request)));
     return kj::READY_NOW;
   });
 }

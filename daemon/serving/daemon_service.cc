@@ -123,7 +123,11 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
     auto membership = context_.jobs.Join(ReadMember(params.getMember()), peer_, ended_.fulfill);
     std::optional<std::string> wanted;
     if (params.hasWantVersion()) wanted = params.getWantVersion().cStr();
-    VersionPtr version = context_.graphs.Use(membership->job_id(), wanted);
+    // Launchers read nothing of the graph, and attach to each daemon on its own: they don't decide
+    // which version the job has.
+    VersionPtr version = membership->role() == JobRole::kLauncher
+                             ? context_.graphs.Of(membership->job_id())
+                             : context_.graphs.Use(membership->job_id(), wanted);
     const ServedGraph& served = *version->graph;
     if (params.getWantSegments()) CheckDescriptors(served);
     auto results = context.getResults();
@@ -133,6 +137,7 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
     WriteOwners(served, params.getWantSegments(), graph);
     WritePartitions(served, params.getWantSegments(), results);
     results.setVersion(version->id);
+    results.setFingerprint(version->fingerprint);
     connection_->Admit(context_.memory.OfMember(membership->job_id(), peer_.text));
     auto requests = std::make_shared<RequestContext>(
         context_.pools, context_.counters, connection_->stream(), scratch_, timer_, context_.access,

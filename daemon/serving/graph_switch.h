@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <string>
 
+#include "graphd/error.h"
 #include "wire/control_messages.h"
 
 namespace graphd {
@@ -13,9 +15,12 @@ class GraphSwitch {
   virtual ~GraphSwitch() = default;
   // Throws the Error that has ended the loading.
   virtual SwitchProgress Progress() const = 0;
-  // Lets new jobs get this version. Takes as long as a small file needs to be on the disk. Throws
-  // Error(kUnavailable) unless it is ready, Error(kIo); then nothing has changed.
-  virtual Switched Commit() = 0;
+  // Lets new jobs get this version, as soon as a small file is on the disk. Throws
+  // Error(kUnavailable) unless it is ready. `done` is called once, by another thread and without a
+  // lock; it must not throw. It gets null, or Error(kIo) or Error(kUnavailable), and then nothing
+  // has changed.
+  using Done = std::function<void(const Switched&, const Error*)>;
+  virtual void Commit(Done done) = 0;
 };
 
 // The wish of an operator to switch.

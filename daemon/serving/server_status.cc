@@ -34,12 +34,8 @@ ServerStatus StatusOf(const ServiceContext& context, const DaemonInfo& info) {
   status.num_parts = current.graph->meta().book.num_partitions();
   status.partitions = current.graph->status();
   for (const auto& [version, is_current, jobs] : versions) {
-    uint64_t bytes = 0;
-    for (const PartitionStatus& partition : version->graph->status()) {
-      bytes += partition.bytes + partition.index_bytes;
-    }
-    status.graphs.push_back({version->id, version->part_config, version->fingerprint, bytes,
-                             static_cast<uint32_t>(jobs)});
+    status.graphs.push_back({version->id, version->part_config, version->fingerprint,
+                             version->graph->bytes(), static_cast<uint32_t>(jobs)});
   }
   status.jobs = context.jobs.Jobs();
   for (JobStatus& job : status.jobs) job.fingerprint = context.graphs.Of(job.job_id)->fingerprint;

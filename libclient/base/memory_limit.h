@@ -17,6 +17,12 @@ MemoryLimit AvailableMemory();
 // Returns the memory of the machine, or the limit of this process's cgroup if that is smaller.
 uint64_t TotalMemory();
 
+// Returns the sum of two sizes, or UINT64_MAX if it is larger than that.
+inline uint64_t AddSizes(uint64_t a, uint64_t b) noexcept {
+  uint64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
 // Throws Error(kOverloaded) with both numbers and the remedy if `needed` bytes exceed the limit.
 inline constexpr const char* kServeLess =
     "serve fewer partitions on this machine, partition into more, or free memory";

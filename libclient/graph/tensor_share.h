@@ -17,6 +17,7 @@ struct TensorShare {
   uint64_t resident_bytes = 0;
   int64_t stored_rows = 0;  // rows of this partition that are stored
   std::string trouble;      // the reason why it can't be read or written in full; empty if it can
+  bool of_other_version = false;  // its rows are those of another version of the graph; not sent
 };
 
 // A share, and where its rows are.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/share_layout.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
+#include <span>
 
 #include "base/memory_limit.h"
 #include "base/strings.h"
@@ -38,14 +41,35 @@ bool OwnSameRows(const TensorRows& a, const TensorRows& b) {
   return true;
 }
 
+// Returns a checksum of the owners of a mapped book, never 0; 0 for other books.
+uint64_t OwnersChecksum(const IdMap& map) {
+  const std::span<const int32_t> owners = map.owners();
+  if (owners.empty()) return 0;
+  return std::max<uint64_t>(XXH3_64bits(owners.data(), owners.size_bytes()), 1);
+}
+
+// Returns the type-wise id of the first row, if the other rows follow it; else -1.
+int64_t FirstId(const TensorRows& rows, PartId part) {
+  return rows.map->is_range() ? rows.map->type_begin(part, rows.type) : -1;
+}
+
 }  // namespace
+
+// A tensor with rows of its own has no type that could be another one.
+std::string ShareLayout::RowsOfText(const TensorSpec& spec) const {
+  return spec.policy == TensorPolicy::kRange ? "" : PolicyText(meta_->schema, spec);
+}
 
 std::string ShareLayout::WhyUnsuited(const ShareRecord& record, const TensorRows& rows) const {
   TensorSpec spec = record.spec;
   std::string why = "its rows are not as many, or are distributed otherwise";
   try {
     CheckTensorSpec(*meta_, spec);
-    if (OwnSameRows(Rows(spec), rows)) return "";
+    if (!record.rows_of.empty() && record.rows_of != RowsOfText(spec)) {
+      why = StrCat("it is of ", record.rows_of, ", which is ", RowsOfText(spec), " there");
+    } else if (OwnSameRows(Rows(spec), rows)) {
+      return "";
+    }
   } catch (const Error& error) {
     why = error.what();
   }
@@ -59,16 +83,26 @@ bool ShareLayout::Serves(PartId part) const noexcept {
   return std::find(parts_.begin(), parts_.end(), part) != parts_.end();
 }
 
-TensorRows ShareLayout::RowsOfStored(const ShareRecord& record, int64_t count) const {
+TensorRows ShareLayout::RowsOfStored(const ShareRecord& record, const TableSpec& table) const {
   if (!Serves(record.part) || record.num_parts != meta_->book.num_partitions()) {
     Throw(ErrorCode::kInvalid, "it is of partition ", record.part, " of ", record.num_parts);
   }
   TensorSpec spec = record.spec;
   CheckTensorSpec(*meta_, spec);
   TensorRows rows = Rows(spec);
-  if (rows.count_in(record.part) != count) {
-    Throw(ErrorCode::kInvalid, "it has ", count, " rows of partition ", record.part, ", which has ",
-          rows.count_in(record.part));
+  if (rows.count_in(record.part) != table.rows) {
+    Throw(ErrorCode::kInvalid, "it has ", table.rows, " rows of partition ", record.part,
+          ", which has ", rows.count_in(record.part));
+  }
+  if (!record.rows_of.empty() && record.rows_of != RowsOfText(spec)) {
+    Throw(ErrorCode::kInvalid, "it is of ", record.rows_of, ", and its number is that of ",
+          RowsOfText(spec), " here");
+  }
+  const uint64_t owners = OwnersChecksum(*rows.map);
+  if (table.first_id != FirstId(rows, record.part) ||
+      (record.owners != 0 && record.owners != owners)) {
+    Throw(ErrorCode::kInvalid, "partition ", record.part, " owns other ids of ",
+          PolicyText(meta_->schema, spec));
   }
   return rows;
 }
@@ -78,7 +112,7 @@ std::vector<int64_t> ShareLayout::IdsOf(const TableSpec& table) const {
   std::vector<int64_t> ids(static_cast<size_t>(table.rows));
   TensorRows rows;
   try {
-    rows = RowsOfStored(record, table.rows);
+    rows = RowsOfStored(record, table);
   } catch (const Error&) {
     return ids;  // the share can't be used; TensorHost::Adopt reports why
   }
@@ -88,13 +122,21 @@ std::vector<int64_t> ShareLayout::IdsOf(const TableSpec& table) const {
   return ids;
 }
 
+ShareRecord ShareLayout::RecordFor(const TensorSpec& spec, PartId part, const std::string& job_id,
+                                   bool filled, const TensorRows& rows) const {
+  ShareRecord record{spec, part, meta_->book.num_partitions(), job_id, "", filled};
+  record.rows_of = RowsOfText(spec);
+  record.owners = OwnersChecksum(*rows.map);
+  return record;
+}
+
 TableSpec ShareLayout::TableFor(const ShareRecord& record, const TensorRows& rows) const {
   TableSpec table;
   table.name = TableName(record.part, record.job_id, record.spec.name);
   table.dtype = record.spec.dtype;
   table.row_shape = record.spec.row_shape;
   table.rows = rows.count_in(record.part);
-  table.first_id = rows.map->is_range() ? rows.map->type_begin(record.part, rows.type) : -1;
+  table.first_id = FirstId(rows, record.part);
   table.initializer = record.spec.initializer;
   table.attributes = EncodeRecord(record);
   return table;

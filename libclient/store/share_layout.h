@@ -32,12 +32,15 @@ class ShareLayout {
 
   // Returns the rows of a tensor that CheckTensorSpec accepts.
   TensorRows Rows(const TensorSpec& spec) const { return RowsOf(meta_, spec); }
-  // Returns the rows of a share that was stored earlier. Throws Error(kInvalid) unless a table of
-  // `count` rows is a share of the graph that is served.
-  TensorRows RowsOfStored(const ShareRecord& record, int64_t count) const;
+  // Returns the rows of a share that was stored earlier. Throws Error(kInvalid) unless the table is
+  // a share of the graph that is served, with the same rows.
+  TensorRows RowsOfStored(const ShareRecord& record, const TableSpec& table) const;
   // Returns the id of each row of a stored share; zeros if RowsOfStored rejects it.
   std::vector<int64_t> IdsOf(const TableSpec& table) const;
 
+  // Returns the record of a new share.
+  ShareRecord RecordFor(const TensorSpec& spec, PartId part, const std::string& job_id, bool filled,
+                        const TensorRows& rows) const;
   // Returns the description of the table for a new share.
   TableSpec TableFor(const ShareRecord& record, const TensorRows& rows) const;
   // Throws Error(kOverloaded) if the machine lacks the memory that the table needs at once, before
@@ -48,6 +51,8 @@ class ShareLayout {
   void CheckSame(const TensorSpec& existing, const TensorSpec& wanted) const;
 
  private:
+  std::string RowsOfText(const TensorSpec& spec) const;
+
   const std::shared_ptr<const GraphMeta> meta_;
   const std::vector<PartId> parts_;
 };

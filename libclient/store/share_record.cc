@@ -22,7 +22,9 @@ std::string EncodeRecord(const ShareRecord& record) {
                          {"job", record.job_id},
                          {"holder", record.holder},
                          {"filled", record.filled},
-                         {"loading", record.loading}})
+                         {"loading", record.loading},
+                         {"rows_of", record.rows_of},
+                         {"owners", record.owners}})
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -45,6 +47,8 @@ ShareRecord DecodeRecord(const TableSpec& table, const std::string& attributes) 
     record.holder = json.at("holder");
     record.filled = json.at("filled");
     record.loading = json.value("loading", false);
+    record.rows_of = json.value("rows_of", std::string());
+    record.owners = json.value("owners", uint64_t{0});
     return record;
   } catch (const std::exception& error) {
     Throw(ErrorCode::kCorrupt, NamedTable(table.name),

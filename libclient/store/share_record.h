@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <string>
 
 #include "graphd/schema.h"
@@ -18,6 +19,11 @@ struct ShareRecord {
   std::string holder;    // the job that holds the lease, or empty
   bool filled = true;    // whether the first values are written
   bool loading = false;  // whether a restore from a checkpoint is unfinished
+  // The nodes or edges that have the rows, in words, and a checksum of the owners of a mapped book.
+  // Together with TableSpec::first_id they tell the rows of another version of the graph apart.
+  // Empty and 0 if the tensor is older than these.
+  std::string rows_of = {};
+  uint64_t owners = 0;
 };
 
 // Returns the name of a share's table, which consists of partition, job and tensor name.

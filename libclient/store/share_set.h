@@ -23,6 +23,7 @@ struct HostedShare {
   std::string creator;                  // the job that created it, if this process has seen it
   uint64_t filler = 0;                  // key of the caller that writes the first values, or 0
   std::string trouble;                  // reason that it can't be used, or empty
+  bool of_other_version = false;        // the reason is that it is of another version of the graph
   mutable std::atomic<int> pushes = 0;  // pushes that are not done
 };
 

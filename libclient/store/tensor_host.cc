@@ -76,11 +76,12 @@ void TensorHost::Adopt(const std::shared_ptr<Table>& table) {
   share->record = DecodeRecord(table->spec(), table->attributes());
   const ShareRecord& record = share->record;
   try {
-    share->rows = layout_.RowsOfStored(record, table->spec().rows);
+    share->rows = layout_.RowsOfStored(record, table->spec());
   } catch (const Error& error) {
     share->trouble = StrCat("tensor '", record.spec.name,
                             "' does not suit the graph that is served: ", error.what(),
                             "; drop it, or serve the graph that it was made with");
+    share->of_other_version = true;
     LogWarning(share->trouble);
   }
   table->SetRestoring(record.loading);
@@ -94,8 +95,7 @@ TensorHost::MutableShare TensorHost::Create(const std::string& job, PartId part,
                                             const ShareLayout& layout) {
   auto share = std::make_shared<Share>();
   share->rows = layout.Rows(spec);
-  const int32_t num_parts = layout.meta().book.num_partitions();
-  share->record = {spec, part, num_parts, spec.persistent ? "" : job, "", filled};
+  share->record = layout.RecordFor(spec, part, spec.persistent ? "" : job, filled, share->rows);
   const TableSpec table = layout.TableFor(share->record, share->rows);
   {
     const MutexLock lock(mutex_);
@@ -429,6 +429,7 @@ TensorShare TensorHost::Describe(const Share& share) const {
   result.resident_bytes = share.table->resident_bytes();
   result.stored_rows = share.table->spec().rows;
   result.trouble = share.trouble;
+  result.of_other_version = share.of_other_version;
   if (result.trouble.empty() && record.loading) result.trouble = HalfLoaded(record);
   if (result.trouble.empty()) result.trouble = store_->TroubleOf(*share.table);
   return result;
@@ -439,7 +440,10 @@ TensorShare TensorHost::Describe(const Share& share,
   TensorShare result = Describe(share);
   if (meta && share.trouble.empty()) {
     const std::string why = layout_.For(meta).WhyUnsuited(share.record, share.rows);
-    if (!why.empty()) result.trouble = why;
+    if (!why.empty()) {
+      result.trouble = why;
+      result.of_other_version = true;
+    }
   }
   return result;
 }

@@ -224,10 +224,11 @@ interface Daemon {
   # Agrees on the protocol and joins a job. `wantSegments`: pass the memfds; only over the Unix
   # socket.
   # `wantVersion`: the version of the graph that the job uses at another daemon, or that it used here
-  # before; null: the job's or, for a new job, the current one. The answer says which one it is.
+  # before; null: the job's or, for a new job, the current one. The answer says which one it is, and
+  # has the fingerprint of the files that this daemon has read for it.
   attach @0 (hello :Hello, serverName :Text, member :Member, wantSegments :Bool, wantVersion :Text)
       -> (hello :Hello, graph :Graph, partitions :List(PartitionInfo), session :Session,
-          version :Text);
+          version :Text, fingerprint :Text);
   status @1 (hello :Hello) -> (status :Status);
   # `timeoutSeconds`: end by then, even if changed rows are not written back. Negative: no limit.
   shutdown @2 (force :Bool, timeoutSeconds :Float64 = -1) -> ();

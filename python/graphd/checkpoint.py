@@ -66,7 +66,8 @@ def create(
     name : str
         Letters, digits, and ``._-``.
     tensors : list of str, optional
-        Names; default: all persistent ones.
+        Names; default: all persistent ones whose rows suit the version of the graph that this job
+        uses.
     files : dict of str to bytes, optional
         Contents to keep with the tensors, such as what ``torch.save`` writes to an ``io.BytesIO``;
         not paths.

@@ -19,7 +19,8 @@ The daemons load another version of their graph beside the one that they serve, 
 checked that there is memory for both. When all have it, new jobs get it. Jobs that run keep theirs
 until they end; then its memory is given back. If one daemon can't load it, none switches.
 Without PART_CONFIG, the daemons take the one of their configuration, which they read again. After a
-restart they serve the version that they were switched to, unless the configuration names a third.
+restart they serve the version that they were switched to, unless the configuration names a part
+config other than these two.
 Without --ip_config, all daemons of this machine with the server's name are switched.
 
 Examples:

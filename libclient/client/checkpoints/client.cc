@@ -75,11 +75,16 @@ CheckpointClient::CheckpointClient(const Options& options, const std::string& ru
       peer->daemon = peer->connection->Bootstrap();
     });
   }
-  std::optional<ReceivedGraph> graph;  // all daemons describe the same one
-  OnAll("attaching", options_.timeout, [this, &graph](Peer& peer) {
+  if (peers_.empty()) Throw(ErrorCode::kInvalid, options_.ip_config, " names no daemon");
+  // The first daemon decides which version of the graph this is, and the others are asked for it.
+  Peer& first = *peers_.front();
+  std::optional<std::string> version;
+  std::optional<ReceivedGraph> graph;
+  const Call attach = [this, &first, &version, &graph](Peer& peer) {
     auto request = KJ_ASSERT_NONNULL(peer.daemon).attachRequest();
     WriteHello(request.initHello());
     request.setServerName(options_.server_name);
+    if (version) request.setWantVersion(*version);
     JobMember member;
     member.job_id = options_.job_id;
     member.secret = options_.job_secret;
@@ -89,24 +94,33 @@ CheckpointClient::CheckpointClient(const Options& options, const std::string& ru
     member.attempt = RestartCount();
     member.command = "checkpoint";
     WriteMember(member, request.initMember());
-    return request.send().then([&graph, &peer](auto&& response) {
+    return request.send().then([this, &first, &version, &graph, &peer](auto&& response) {
       AsKj([&] {
         CheckHello(response.getHello(), "the graphd at " + peer.name);
-        graph.emplace(response.getGraph(), "the graphd at " + peer.name);
+        ReceivedGraph received(response.getGraph(), "the graphd at " + peer.name);
+        if (meta_ != nullptr && !received.IsSameAs(*meta_)) {
+          Throw(ErrorCode::kInvalid, "the graphd at ", peer.name,
+                " serves another graph than the one at ", first.name,
+                ", or the same cut differently; start both with the same part config");
+        }
+        if (meta_ == nullptr && response.hasVersion()) version = response.getVersion().cStr();
+        if (meta_ == nullptr) graph.emplace(std::move(received));
       });
       peer.session = response.getSession();
       return peer.graph().checkpointsRequest().send().then(
           [&peer](auto&& answer) { peer.service = answer.getService(); });
     });
-  });
-  if (!graph) Throw(ErrorCode::kInvalid, options_.ip_config, " names no daemon");
-  meta_ = graph->Complete([this](const ReceivedGraph::Missing& missing, std::span<int32_t> owners) {
-    for (size_t piece = 0; piece < OwnersPieces(owners); piece++) {
-      On(*peers_.front(), "reading the partition book", options_.timeout, [&](Peer& peer) {
-        return ReadOwnersPiece(peer.graph(), missing, piece, owners, peer.name);
+  };
+  On(first, "attaching", options_.timeout, attach);
+  meta_ = graph->Complete(
+      [this, &first](const ReceivedGraph::Missing& missing, std::span<int32_t> owners) {
+        for (size_t piece = 0; piece < OwnersPieces(owners); piece++) {
+          On(first, "reading the partition book", options_.timeout, [&](Peer& peer) {
+            return ReadOwnersPiece(peer.graph(), missing, piece, owners, peer.name);
+          });
+        }
       });
-    }
-  });
+  OnAllBut(&first, "attaching", options_.timeout, attach);
 }
 
 CheckpointClient::~CheckpointClient() {
@@ -121,8 +135,14 @@ void CheckpointClient::On(Peer& peer, const std::string& what, std::chrono::mill
 
 void CheckpointClient::OnAll(const std::string& what, std::chrono::milliseconds limit,
                              const Call& call) {
+  OnAllBut(nullptr, what, limit, call);
+}
+
+void CheckpointClient::OnAllBut(const Peer* excluded, const std::string& what,
+                                std::chrono::milliseconds limit, const Call& call) {
   std::vector<RpcThread::Pending> pending;
   for (const auto& peer : peers_) {
+    if (peer.get() == excluded) continue;
     pending.push_back(thread_.Start([&call, &peer = *peer] { return call(peer); }, limit,
                                     StrCat("the graphd at ", peer->name, ", ", what)));
   }

@@ -63,6 +63,8 @@ class CheckpointClient {
 
   // Calls all daemons concurrently and waits. If several fail, throws the error of the first one.
   void OnAll(const std::string& what, std::chrono::milliseconds limit, const Call& call);
+  void OnAllBut(const Peer* excluded, const std::string& what, std::chrono::milliseconds limit,
+                const Call& call);
   // Calls one daemon and waits. `what` describes the call in messages.
   void On(Peer& peer, const std::string& what, std::chrono::milliseconds limit, const Call& call);
   Peer& FirstPeer();  // the daemon of partition 0

@@ -29,6 +29,8 @@ struct AttachInfo {
   std::vector<std::shared_ptr<const Partition>> mapped;
   // The id of the version of the graph, the same at all daemons; none: the daemon has no versions.
   std::optional<std::string> version;
+  // Tells the files that this daemon has read for it; empty: the daemon does not say.
+  std::string fingerprint;
 };
 
 // Throws Error(kCorrupt) for a feature that the schema does not allow.

@@ -306,6 +306,13 @@ AttachInfo DaemonLink::AttachOnce(std::chrono::milliseconds to_connect,
     AttachInfo info =
         AttachTo(std::move(small), std::move(bulk), to_answer, meta_ ? meta_ : known_, version_);
     if (meta_) CheckSameGraph(*meta_, *info.meta, peer_ + " (before)", peer_);
+    if (!fingerprint_.empty() && !info.fingerprint.empty() && info.fingerprint != fingerprint_) {
+      Throw(ErrorCode::kInvalid, "the graphd at ", peer_,
+            " was started again, and the files of its ",
+            "graph have changed meanwhile (fingerprint ", info.fingerprint, ", not ", fingerprint_,
+            "): start the job again");
+    }
+    fingerprint_ = info.fingerprint;
     meta_ = info.meta;
     version_ = info.version;
     known_ = nullptr;
@@ -365,6 +372,7 @@ AttachInfo DaemonLink::AttachTo(ClientSocket small, std::optional<ClientSocket> 
             connections_->small->session = response.getSession();
             graph.emplace(response.getGraph(), "the graphd at " + peer_);
             if (response.hasVersion()) info.version = response.getVersion().cStr();
+            if (response.hasFingerprint()) info.fingerprint = response.getFingerprint().cStr();
             for (auto partition : BoundedList(response.getPartitions(), "partitions")) {
               info.partitions.push_back(ReadFeatures(partition, graph->schema()));
               if (!want_segments) continue;

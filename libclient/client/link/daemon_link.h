@@ -153,6 +153,7 @@ class DaemonLink {
   std::shared_ptr<const GraphMeta> known_ GRAPHD_GUARDED_BY(reconnecting_);  // until then
   // The version of the graph that the job uses.
   std::optional<std::string> version_ GRAPHD_GUARDED_BY(reconnecting_);
+  std::string fingerprint_ GRAPHD_GUARDED_BY(reconnecting_);  // tells the files of this daemon
   // The error of the last failed attempt, and when it ended.
   std::optional<Error> failure_ GRAPHD_GUARDED_BY(reconnecting_);
   Clock::time_point failed_ GRAPHD_GUARDED_BY(reconnecting_);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/memory_limit.h"
 #include "base/strings.h"
 #include "format/io/json_field.h"
 #include "graph/id_json.h"
@@ -89,7 +90,9 @@ NativeSegmentInfo ReadSegment(const JsonField& object, int64_t version,
 
 uint64_t NativeHeader::total_bytes() const noexcept {
   uint64_t sum = 0;
-  for (const NativeSegmentInfo& segment : segments) sum += segment.layout.total_bytes();
+  for (const NativeSegmentInfo& segment : segments) {
+    sum = AddSizes(sum, segment.layout.total_bytes());
+  }
   return sum;
 }
 

@@ -37,7 +37,8 @@ struct Checkpoint {
 
 // The contents of a new checkpoint.
 struct CheckpointOptions {
-  // Names of tensors; empty: all persistent tensors.
+  // Names of tensors; empty: all persistent tensors, but those whose rows only another version of
+  // the graph has (graphctl server switch).
   std::vector<std::string> tensors = {};
   // Contents of files by name; a name must not contain '/'.
   std::map<std::string, std::string> files = {};

@@ -7,6 +7,7 @@
 #include <future>
 #include <thread>
 
+#include "base/strings.h"
 #include "tests/unit/format/scratch_directory.h"
 
 namespace graphd::store {
@@ -120,6 +121,54 @@ TEST_F(TensorHostTest, ATensorWithRowsOfAnotherVersionIsRefusedByName) {
   host->Drop("b",
              host->Open({"b", 2, OtherCutMeta()}, 1, Spec("x", true), false, false).share.table);
   EXPECT_TRUE(host->ListAll().empty());
+}
+
+// After a restart, too, though the share has as many rows in both versions.
+TEST_F(TensorHostTest, AStoredShareWithOtherRowsIsNotAdopted) {
+  using Ranges = std::vector<std::vector<IdMap::Range>>;
+  const auto meta_of = [](const std::vector<std::string>& ntypes, IdMap nodes) {
+    const Ranges edges = {{{0, 3}, {3, 6}, {6, 9}}};
+    GraphMeta meta{"small", Schema(ntypes, {{"user", "knows", "user"}}),
+                   PartitionBook(std::move(nodes), IdMap::FromRanges("edge", edges)), "", 1};
+    return std::make_shared<const GraphMeta>(std::move(meta));
+  };
+  const auto ranges = [](Ranges of) { return IdMap::FromRanges("node", std::move(of)); };
+  const auto owners = [](std::vector<int32_t> of) {
+    return IdMap::FromOwners("node", std::move(of), 3);
+  };
+  const Ranges two = {{{0, 2}, {4, 6}, {8, 10}}, {{2, 4}, {6, 8}, {10, 12}}};
+  struct Case {
+    std::shared_ptr<const GraphMeta> before, after;
+    std::string why;  // empty: the same rows
+  };
+  const std::vector<Case> cases = {
+      {meta_of({"user"}, ranges({{{0, 2}, {2, 5}, {5, 9}}})),
+       meta_of({"user"}, ranges({{{0, 3}, {3, 6}, {6, 9}}})), "other ids of node type 'user'"},
+      {meta_of({"user"}, owners({1, 0, 1, 2})), meta_of({"user"}, owners({0, 1, 1, 2})),
+       "other ids of node type 'user'"},
+      {meta_of({"user"}, ranges({{{0, 1}, {1, 3}, {3, 4}}})),
+       meta_of({"user"}, owners({0, 1, 1, 2})), "other ids of node type 'user'"},
+      {meta_of({"user", "item"}, ranges(two)), meta_of({"item", "user"}, ranges(two)),
+       "it is of node type 'user'"},
+      {meta_of({"user"}, owners({1, 0, 1, 2})), meta_of({"user"}, owners({1, 0, 1, 2})), ""},
+      {meta_of({"user", "item"}, ranges(two)), meta_of({"user", "item"}, ranges(two)), ""},
+  };
+  for (size_t i = 0; i < cases.size(); i++) {
+    SCOPED_TRACE(i);
+    TensorHost::Options options;
+    options.store.directory = StrCat(directory_.path(), "/store", i);
+    const auto host_for = [&](const std::shared_ptr<const GraphMeta>& meta) {
+      return std::make_unique<TensorHost>(meta, std::vector<PartId>{1}, options);
+    };
+    host_for(cases[i].before)->Open({"a", 1}, 1, Spec("x", true), true, false);
+    {
+      const TensorShare found = host_for(cases[i].after)->ListAll().at(0);
+      EXPECT_EQ(found.trouble.empty(), cases[i].why.empty()) << found.trouble;
+      EXPECT_NE(found.trouble.find(cases[i].why), std::string::npos) << found.trouble;
+      EXPECT_EQ(found.of_other_version, !cases[i].why.empty());
+    }
+    EXPECT_EQ(host_for(cases[i].before)->ListAll().at(0).trouble, "");
+  }
 }
 
 TEST_F(TensorHostTest, AMismatchNamesTheDifferences) {

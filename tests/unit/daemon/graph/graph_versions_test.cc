@@ -28,7 +28,7 @@ ErrorCode CodeOf(const std::function<void()>& action) {
 }
 
 TEST(GraphVersions, JobsKeepWhatTheyBeganWith) {
-  GraphVersions versions(Version("a"), 0);
+  GraphVersions versions(Version("a"), {0, 0});
   EXPECT_EQ(versions.Use("old", {})->id, "a");
   versions.Switch(Version("b"));
   EXPECT_EQ(versions.Use("old", {})->id, "a");
@@ -46,18 +46,38 @@ TEST(GraphVersions, JobsKeepWhatTheyBeganWith) {
 }
 
 TEST(GraphVersions, AJobThatComesBackFindsItsVersionForAWhile) {
-  GraphVersions versions(Version("a"), 3600);
+  GraphVersions versions(Version("a"), {3600, 0});
   versions.Use("old", {});
   versions.Switch(Version("b"));
   versions.OnJobLeft("old");
   EXPECT_TRUE(versions.TakeUnused().empty());
   EXPECT_EQ(versions.Use("old", "a")->id, "a");
+  versions.OnJobLeft("old");
+  EXPECT_TRUE(versions.TakeUnused().empty());
+  // It can't come back once an operator has ended it.
+  versions.OnJobEnded("old");
+  EXPECT_EQ(versions.TakeUnused().size(), 1U);
+}
+
+TEST(GraphVersions, AJobThatHasLeftBeforeTheSwitchFindsItsVersionToo) {
+  GraphVersions versions(Version("a"), {3600, 0});
+  versions.Use("old", {});
+  versions.OnJobLeft("old");
+  versions.Switch(Version("b"));
+  EXPECT_TRUE(versions.TakeUnused().empty());
+  EXPECT_EQ(versions.Use("old", "a")->id, "a");
+}
+
+TEST(GraphVersions, AVersionIsKeptForAWhileAfterASwitch) {
+  GraphVersions versions(Version("a"), {0, 3600});
+  versions.Switch(Version("b"));
+  EXPECT_TRUE(versions.TakeUnused().empty());
   // The trainers of a job that has just begun at another daemon, which had not switched yet.
   EXPECT_EQ(versions.Use("begun", "a")->id, "a");
 }
 
 TEST(GraphVersions, AJobNeverMixesVersions) {
-  GraphVersions versions(Version("a"), 0);
+  GraphVersions versions(Version("a"), {0, 0});
   versions.Use("old", {});
   versions.Switch(Version("b"));
   EXPECT_EQ(CodeOf([&] { versions.Use("old", "b"); }), ErrorCode::kInvalid);
@@ -68,7 +88,7 @@ TEST(GraphVersions, AJobNeverMixesVersions) {
 }
 
 TEST(GraphVersions, AVersionThatIsAboutToBeServedIsWaitedFor) {
-  GraphVersions versions(Version("a"), 0);
+  GraphVersions versions(Version("a"), {0, 0});
   EXPECT_EQ(CodeOf([&] { versions.Use("new", "b"); }), ErrorCode::kInvalid);
   versions.SetComing("b");
   EXPECT_EQ(CodeOf([&] { versions.Use("new", "b"); }), ErrorCode::kUnavailable);

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of a real daemon that is switched to another version of its graph while jobs use it.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -16,6 +20,8 @@
 #include "base/file.h"
 #include "base/strings.h"
 #include "client/link/control.h"
+#include "ctl/plan/host_order.h"
+#include "graphd/checkpoint.h"
 #include "graphd/dist_graph.h"
 #include "graphd/dist_tensor.h"
 #include "tests/support/served_graph_fixture.h"
@@ -142,6 +148,10 @@ TEST_F(Switch, ARunningJobKeepsItsGraphAndANewOneGetsTheOther) {
 
   old.reset();
   second.reset();
+  // They could come back for two minutes.
+  EXPECT_EQ(Status().graphs.size(), 2U);
+  WaitUntil("the old jobs' end", [&] { return Status().jobs.size() == 1; });
+  for (const char* job : {"old", "early"}) Connect()->EndJob(job, "alice@host-1", "");
   WaitUntil("the memory of the old graph", [&] { return Status().graphs.size() == 1; });
   WaitUntil("the files of the old graph", [&] { return MemoryFiles() <= memory_files; });
   status = Status();
@@ -169,6 +179,51 @@ TEST_F(Switch, APreparerThatGoesGivesTheMemoryBack) {
   EXPECT_EQ(SwitchTo(next_.part_config(), "v2").jobs, 0U);
 }
 
+// The other daemons may have failed before this host's graphctl has read its order.
+TEST_F(Switch, AnAbortThatComesWithTheOrderEndsTheSwitch) {
+  ctl::HostOrder order;
+  order.action = ctl::HostAction::kControl;
+  order.version = GRAPHD_VERSION;
+  order.server.server_name = served_.TrainerOptions(Transport::kUnix).server_name;
+  order.server.port =
+      static_cast<uint16_t>(std::stoi(std::filesystem::path(served_.socket_path(0)).stem()));
+  order.server.runtime_dir = served_.runtime_dir();
+  order.control.verb = ctl::ControlVerb::kSwitch;
+  order.control.part_config = next_.part_config();
+  order.control.version = "v2";
+  const ScratchDirectory scratch;
+  const std::string input = scratch / "input", output = scratch / "output";
+  ASSERT_EQ(::mkfifo(input.c_str(), 0600), 0);
+  const UniqueFd writer(::open(input.c_str(), O_RDWR));  // the input does not end
+  const std::string text = StrCat(ctl::EncodeOrder(order), "\n", ctl::kAbortLine, "\n");
+  WriteExactly(writer.get(), std::as_bytes(std::span(text)), input);
+  const int status = std::system(
+      StrCat("timeout 30 " GRAPHD_BIN_DIR "/graphctl supervise <", input, " >", output).c_str());
+  EXPECT_EQ(WEXITSTATUS(status), ExitCode(ErrorCode::kUnavailable));
+  EXPECT_THAT(ReadTextFile(output), HasSubstr("nothing has changed here"));
+  EXPECT_EQ(Status().graphs.size(), 1U);
+}
+
+// A tensor with the rows of another version does not spoil the checkpoints of this one.
+TEST_F(Switch, ACheckpointOfAllLeavesOutTheTensorsOfTheOtherVersion) {
+  const DistGraph old = DistGraph(Initialize(TrainerOf("old")));
+  DistTensor::Create(old, Spec("emb"));
+  SwitchTo(next_.part_config(), "v2");
+  const DistGraph fresh = DistGraph(Initialize(TrainerOf("new")));
+  DistTensor::Create(fresh, Spec("emb2"));
+  const auto names = [](const Checkpoint& checkpoint) {
+    std::vector<std::string> all;
+    for (const CheckpointTensor& tensor : checkpoint.tensors) all.push_back(tensor.spec.name);
+    return all;
+  };
+  EXPECT_EQ(names(CreateCheckpoint(fresh, "all")), std::vector<std::string>{"emb2"});
+  EXPECT_EQ(names(CreateCheckpoint(old, "old")), std::vector<std::string>{"emb"});
+  CheckpointOptions named;
+  named.tensors = {"emb"};
+  EXPECT_THAT(ErrorOf([&] { CreateCheckpoint(fresh, "named", named); }),
+              AllOf(StartsWith("invalid: "), HasSubstr("tensor 'emb'"), HasSubstr("version")));
+}
+
 TEST_F(Switch, AGraphThatCanNotBeServedChangesNothing) {
   const DistGraph old = DistGraph(Initialize(TrainerOf("old")));
   const auto fails = [&](const std::string& part_config) {
@@ -176,6 +231,8 @@ TEST_F(Switch, AGraphThatCanNotBeServedChangesNothing) {
   };
   EXPECT_THAT(fails("/nowhere/g.json"), StartsWith("not_found: "));
   EXPECT_THAT(fails("relative.json"), StartsWith("invalid: "));
+  EXPECT_THAT(fails("/a\nid x"), AllOf(StartsWith("invalid: "), HasSubstr("line break")));
+  EXPECT_THAT(fails("/\xff.json"), StartsWith("invalid: "));
   ServedGraphFixture two{NewGraph(), std::vector<std::vector<int>>{}, 2};
   EXPECT_THAT(fails(two.part_config()), AllOf(StartsWith("invalid: "), HasSubstr("2 partitions")));
   // Damage in the middle of the structure.
@@ -213,10 +270,51 @@ TEST_F(Switch, TheSameFilesAreNotLoadedTwice) {
   const std::string fingerprint = Status().graphs.at(0).fingerprint;
   WaitUntil("the old graph's memory", [&] { return Status().graphs.size() == 1; });
   const size_t memory_files = MemoryFiles();
-  const auto client = Connect();
-  Prepare(*client, next_.part_config(), "v3");
-  EXPECT_EQ(MemoryFiles(), memory_files);
-  EXPECT_EQ(client->CommitSwitch().fingerprint, fingerprint);
+  {
+    const auto client = Connect();
+    Prepare(*client, next_.part_config(), "v3");
+    EXPECT_EQ(MemoryFiles(), memory_files);
+    EXPECT_EQ(client->CommitSwitch().fingerprint, fingerprint);
+  }
+  EXPECT_THAT(ErrorOf([&] { SwitchTo(next_.part_config(), "v3"); }), StartsWith("exists: "));
+}
+
+// A launcher attaches to each daemon on its own, before the switch at one and after it at another.
+TEST_F(Switch, ALauncherDoesNotDecideTheVersionOfItsJob) {
+  const auto launcher = Connect();
+  launcher->JoinJob({"new", JobRole::kLauncher, 0, 1, "", "secret of new"});
+  // A thread has one client at a time.
+  std::thread([&] { SwitchTo(next_.part_config(), "v2"); }).join();
+  EXPECT_EQ(DistGraph(Initialize(TrainerOf("new"))).num_nodes(), kNewNodes);
+}
+
+// Changes the times of files of a part config, as writing them again would.
+void Touch(const std::string& part_config) {
+  for (const std::string& path : {part_config, DirName(part_config) + "/part0/graph.seg"}) {
+    std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now());
+  }
+}
+
+TEST_F(Switch, AJobDoesNotGoOnWithFilesThatHaveChanged) {
+  const DistGraph job = DistGraph(Initialize(TrainerOf("job")));
+  served_.Restart(0);
+  EXPECT_EQ(DegreesOf(job).size(), static_cast<size_t>(kOldNodes));
+  Touch(served_.part_config());
+  served_.Restart(0);
+  EXPECT_THAT(ErrorOf([&] { DegreesOf(job); }),
+              AllOf(StartsWith("invalid: "), HasSubstr("have changed meanwhile")));
+}
+
+TEST_F(Switch, FilesThatHaveChangedAreNoLongerTheVersionOfTheSwitch) {
+  SwitchTo(next_.part_config(), "v2");
+  const DistGraph job = DistGraph(Initialize(TrainerOf("job")));
+  served_.Restart(0);
+  EXPECT_EQ(Status().graphs.at(0).id, "v2");
+  EXPECT_EQ(DegreesOf(job).size(), static_cast<size_t>(kNewNodes));
+  Touch(next_.part_config());
+  served_.Restart(0);
+  EXPECT_EQ(Status().graphs.at(0).id, "");
+  EXPECT_THAT(ErrorOf([&] { DegreesOf(job); }), StartsWith("invalid: "));
 }
 
 TEST_F(Switch, TensorsOfTheOtherVersionAreRefusedByName) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/switch_record.h"
+#include "daemon/restart/switch_record.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/failure.h"
 #include "base/file.h"
 #include "base/strings.h"
 
@@ -70,6 +71,7 @@ std::optional<SwitchRecord> SwitchRecord::Read(const std::string& path) {
     record.configured = TakeValue("configured", rest);
     record.part_config = TakeValue("part_config", rest);
     record.id = TakeValue("id", rest);
+    record.fingerprint = TakeValue("fingerprint", rest);
     return record;
   } catch (const Error& error) {
     Throw(ErrorCode::kCorrupt, path, " is damaged (", error.what(),
@@ -78,18 +80,21 @@ std::optional<SwitchRecord> SwitchRecord::Read(const std::string& path) {
 }
 
 void SwitchRecord::Prepare(const std::string& path) const {
-  for (const std::string* value : {&configured, &part_config, &id}) {
+  for (const std::string* value : {&configured, &part_config, &id, &fingerprint}) {
     if (value->find('\n') == std::string::npos) continue;
     Throw(ErrorCode::kInvalid, "the path of the part config has a line break");
   }
   MakeDirectories(DirName(path));
-  WriteFileAtomically(NextPath(path), StrCat(kHeader, "configured ", configured, "\npart_config ",
-                                             part_config, "\nid ", id, "\n"));
+  WriteFileAtomically(NextPath(path),
+                      StrCat(kHeader, "configured ", configured, "\npart_config ", part_config,
+                             "\nid ", id, "\nfingerprint ", fingerprint, "\n"));
 }
 
 void SwitchRecord::Publish(const std::string& path) {
   if (::rename(NextPath(path).c_str(), path.c_str()) != 0) ThrowErrno("can't write", path);
-  SyncDirectory(DirName(path));
+  // The note counts from here on. Only a loss of power could bring the one before back.
+  LogFailure("writing the directory of the note about a switch",
+             [&] { SyncDirectory(DirName(path)); });
 }
 
 void SwitchRecord::Discard(const std::string& path) noexcept { ::unlink(NextPath(path).c_str()); }
