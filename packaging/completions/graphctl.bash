@@ -85,14 +85,14 @@ _graphctl() {
         *::--num_trainers | *::--num_trainers_per_machine | *::--objtype | *::--optimizer | \
         *::--output | *::--part | *::--part-config | *::--part-method | *::--part_config | \
         *::--part_method | *::--python | *::--reason | *::--rel-data-path | *::--rel_data_path | \
-        *::--row-cache | *::--row_cache | *::--runtime-dir | *::--runtime_dir | \
-        *::--script-folder | *::--script_folder | *::--secret | *::--seed | *::--separator | \
-        *::--server-grace | *::--server-name | *::--server_grace | *::--server_name | \
-        *::--split | *::--src-col | *::--src_col | *::--ssh-config | *::--ssh-port | \
-        *::--ssh-username | *::--ssh_config | *::--ssh_port | *::--ssh_username | \
-        *::--stall-timeout | *::--stall_timeout | *::--start-timeout | *::--start_timeout | \
-        *::--state-dir | *::--state_dir | *::--store-as | *::--store_as | *::--tensor | \
-        *::--tensors | *::--timeout | *::--trainer-hosts | *::--trainer_hosts | *::--workspace)
+        *::--runtime-dir | *::--runtime_dir | *::--script-folder | *::--script_folder | \
+        *::--secret | *::--seed | *::--separator | *::--server-grace | *::--server-name | \
+        *::--server_grace | *::--server_name | *::--split | *::--src-col | *::--src_col | \
+        *::--ssh-config | *::--ssh-port | *::--ssh-username | *::--ssh_config | *::--ssh_port | \
+        *::--ssh_username | *::--stall-timeout | *::--stall_timeout | *::--start-timeout | \
+        *::--start_timeout | *::--state-dir | *::--state_dir | *::--store-as | *::--store_as | \
+        *::--tensor | *::--tensors | *::--timeout | *::--trainer-hosts | *::--trainer_hosts | \
+        *::--workspace)
         skip=yes ;;
     esac
   done
@@ -135,11 +135,11 @@ _graphctl() {
         --num-omp-threads | --num-parts | --num-samplers | --num-servers | --num-trainers | \
         --num-trainers-per-machine | --num_hops | --num_nodes | --num_omp_threads | \
         --num_parts | --num_samplers | --num_servers | --num_trainers | \
-        --num_trainers_per_machine | --part | --python | --reason | --row-cache | --row_cache | \
-        --seed | --server-grace | --server-name | --server_grace | --server_name | --split | \
-        --src-col | --src_col | --ssh-port | --ssh-username | --ssh_port | --ssh_username | \
-        --stall-timeout | --stall_timeout | --start-timeout | --start_timeout | --store-as | \
-        --store_as | --tensor | --tensors | --timeout)
+        --num_trainers_per_machine | --part | --python | --reason | --seed | --server-grace | \
+        --server-name | --server_grace | --server_name | --split | --src-col | --src_col | \
+        --ssh-port | --ssh-username | --ssh_port | --ssh_username | --stall-timeout | \
+        --stall_timeout | --start-timeout | --start_timeout | --store-as | --store_as | \
+        --tensor | --tensors | --timeout)
         return ;;
   esac
   if [[ -n $paths ]]; then

@@ -294,7 +294,7 @@ TEST_F(CacheMembersTest, NobodyCanTruncateTheMemory) {
   const auto mine = Join();
   EXPECT_NE(::ftruncate(mine->memory().fd(), 4096), 0);
   EXPECT_NE(::ftruncate(mine->memory().fd(), 1 << 30), 0);
-  // Nor can anybody add a seal that keeps others from mapping it.
+  // Nobody can add a seal that keeps others from mapping it.
   EXPECT_NE(::fcntl(mine->memory().fd(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
   EXPECT_EQ(Join()->memory().bytes(), mine->memory().bytes());
 }

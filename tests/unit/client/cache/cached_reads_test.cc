@@ -143,7 +143,7 @@ TEST_F(CachedReads, BatchesAreTheSameAndFewerBytesTravel) {
     EXPECT_GT(statistics.hits, statistics.misses);
     EXPECT_GT(statistics.used_bytes, 0U);
     EXPECT_LE(statistics.capacity_bytes, 64 * kMiB);
-    // What was found did not travel; ids that a request names are few bytes beside the rows.
+    // Rows that were found did not travel; ids that a request names are few bytes beside the rows.
     EXPECT_NEAR(static_cast<double>(cached.traffic().row_bytes + statistics.hit_bytes),
                 static_cast<double>(plain_bytes), 0.02 * static_cast<double>(plain_bytes));
   }
