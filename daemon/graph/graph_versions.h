@@ -17,7 +17,7 @@
 
 namespace graphd {
 
-// One version of the graph that a daemon serves. Immutable.
+// A version of the graph that a daemon serves. It does not change.
 struct GraphVersion {
   // The id that all daemons of a server have for it, from the switch that brought it; empty if it
   // is the one that the server was first started with.

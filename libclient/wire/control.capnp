@@ -31,7 +31,7 @@ struct RequestStatus {
   peer @6 :Text;           # "unix" or the address
 }
 
-# One array of the graph's memory.
+# Describes an array of the graph in the memory of a daemon.
 struct ArrayMemory {
   part @0 :Int32;
   segment @1 :Text;        # "graph", "node_feat", "edge_feat" or "index"
@@ -44,7 +44,7 @@ struct ArrayMemory {
   fingerprint @8 :Text;    # the version of the graph that it belongs to
 }
 
-# One partition's share of a tensor or an embedding.
+# Describes the share that a partition has of a tensor or an embedding.
 struct TensorMemory {
   part @0 :Int32;
   name @1 :Text;
@@ -56,7 +56,7 @@ struct TensorMemory {
   storedBytes @7 :UInt64;  # in RocksDB's files, after compression, approximately
 }
 
-# The memory of a daemon, by its parts. The lists have the largest; the sums count all.
+# Describes what the memory of a daemon holds. The lists have the largest parts; the sums count all.
 struct MemoryUse {
   arrays @0 :List(ArrayMemory);
   tensors @1 :List(TensorMemory);

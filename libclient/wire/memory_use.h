@@ -12,7 +12,7 @@
 
 namespace graphd {
 
-// One array of a partition, or of an index that was derived from it.
+// Describes an array of a partition, or of an index that was derived from it.
 struct ArrayMemory {
   PartId part = 0;
   std::string segment;  // "graph", "node_feat", "edge_feat" or "index"
@@ -25,7 +25,7 @@ struct ArrayMemory {
   std::string fingerprint = {};  // the version of the graph that it belongs to
 };
 
-// One partition's share of a tensor or an embedding.
+// Describes the share that a partition has of a tensor or an embedding.
 struct TensorMemory {
   PartId part = 0;
   std::string name;

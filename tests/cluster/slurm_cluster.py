@@ -8,35 +8,16 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "tools"))
-from slurm_programs import path_of
+from slurm_programs import SETTINGS, path_of
 
-CONFIG = """
-ClusterName=test
+CONFIG = SETTINGS + """\
 SlurmctldHost=op({operator})
 SlurmUser=root
 SlurmdUser=root
-AuthType=auth/munge
-AuthInfo=socket=/run/munge/socket
-CredType=cred/munge
-StateSaveLocation={root}/slurm/state
-SlurmdSpoolDir={root}/slurm/spool-%n
-SlurmctldPidFile={root}/slurm/slurmctld.pid
-SlurmdPidFile={root}/slurm/slurmd-%n.pid
-SlurmctldLogFile={root}/slurm/slurmctld.log
-SlurmdLogFile={root}/slurm/slurmd-%n.log
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-SwitchType=switch/none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU
-SlurmdParameters=config_overrides
-MpiDefault=none
-JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
 KillWait=2
 MessageTimeout=5
 {nodes}
-PartitionName=all Nodes=ALL Default=YES State=UP
 """
 # The daemons of Slurm on a machine, and what they start for a step.
 OWN = ("munged", "slurmctld", "slurmd", "slurmstepd", "slurmscriptd")
@@ -57,7 +38,8 @@ class SlurmCluster:
         self.config = self.folder + "/slurm.conf"
         with open(self.config, "w") as out:
             out.write(CONFIG.format(
-                operator=cluster.operator.address, root=cluster.root,
+                operator=cluster.operator.address, folder=self.folder,
+                socket="/run/munge/socket",
                 nodes="\n".join(f"NodeName={m.name} NodeAddr={m.address} CPUs=4"
                                 for m in cluster.machines)))
         # A network namespace has a /sys of its own, without cgroups.

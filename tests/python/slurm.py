@@ -12,36 +12,20 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 from free_ports import free_ports
-from slurm_programs import PACKAGES, path_of
+from slurm_programs import PACKAGES, SETTINGS, path_of
 
-CONFIG = """
-ClusterName=test
+CONFIG = (
+    SETTINGS
+    + """\
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={ports[0]}
 SlurmUser={user}
 SlurmdUser={user}
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge/socket
-CredType=cred/munge
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool-%n
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd-%n.pid
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd-%n.log
 ProctrackType=proctrack/pgid
-TaskPlugin=task/none
-SwitchType=switch/none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU
-SlurmdParameters=config_overrides
-MpiDefault=none
-JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
 NodeName=one NodeAddr=127.0.0.1 NodeHostname={host} Port={ports[1]} CPUs=4
 NodeName=two NodeAddr=127.0.0.1 NodeHostname={host} Port={ports[2]} CPUs=4
-PartitionName=all Nodes=one,two Default=YES State=UP
 """
+)
 
 
 class Slurm:
@@ -71,6 +55,7 @@ class Slurm:
             file.write(
                 CONFIG.format(
                     folder=self.folder,
+                    socket=self.path("munge/socket"),
                     host=socket.gethostname(),
                     user=getpass.getuser(),
                     ports=free_ports(3),

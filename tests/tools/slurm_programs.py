@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the programs of Slurm and munge."""
+"""Finds the programs of Slurm and munge, and has the settings that all clusters of tests share."""
 
 import os
 import shutil
@@ -12,6 +12,29 @@ PACKAGES = {
     "sinfo": "slurm-client",
     "srun": "slurm-client",
 }
+
+# The settings of slurm.conf, for str.format: the folder for Slurm's files and munge's socket.
+SETTINGS = """
+ClusterName=test
+AuthType=auth/munge
+AuthInfo=socket={socket}
+CredType=cred/munge
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool-%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd-%n.log
+TaskPlugin=task/none
+SwitchType=switch/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SlurmdParameters=config_overrides
+MpiDefault=none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+PartitionName=all Nodes=ALL Default=YES State=UP
+"""
 
 
 def path_of(program):

@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/log.h"
 #include "base/strings.h"
 #include "client/link/book_calls.h"
 #include "client/link/daemon_connections.h"
@@ -224,21 +223,15 @@ void DaemonLink::Lost(DaemonConnections* connections) {
   lost_.NotifyAll();
 }
 
-// Must be called before the session is used, so that rows of other data are never taken for those
-// of the first.
-void DaemonLink::NoteData(wire::Daemon::AttachResults::Reader attached) {
-  std::vector<uint64_t> ids;
-  for (auto partition : BoundedList(attached.getPartitions(), "partitions")) {
-    ids.push_back(partition.getDataId());
-  }
-  if (data_ids_.empty()) data_ids_ = ids;
-  if (ids == data_ids_ || data_has_changed_.exchange(true) || options_.row_cache == 0 ||
-      shares_memory()) {
-    return;
-  }
-  LogWarning("the graphd at ", peer_,
-             " serves other data than when this process attached: the row ",
-             "cache is no longer used for its rows; restart the trainers to cache them again");
+// Checks what the daemon answers to attach, before its session is used: rows and samples of other
+// files must never be taken for those of the files `known`, which may be empty.
+void DaemonLink::CheckAnswer(wire::Daemon::AttachResults::Reader answer, const std::string& known) {
+  CheckHello(answer.getHello(), "the graphd at " + peer_);
+  const std::string now = answer.hasFingerprint() ? answer.getFingerprint().cStr() : "";
+  if (known.empty() || now.empty() || now == known) return;
+  Throw(ErrorCode::kInvalid, "the graphd at ", peer_, " was started again, and the files of its ",
+        "graph have changed meanwhile (fingerprint ", now, ", not ", known,
+        "): start the job again");
 }
 
 DaemonConnections::Attached* DaemonLink::AttachedFor(Lane lane) {
@@ -303,15 +296,9 @@ AttachInfo DaemonLink::AttachOnce(std::chrono::milliseconds to_connect,
   std::optional<ClientSocket> bulk;
   if (!shares_memory()) bulk = Connect(to_connect);
   try {
-    AttachInfo info =
-        AttachTo(std::move(small), std::move(bulk), to_answer, meta_ ? meta_ : known_, version_);
+    AttachInfo info = AttachTo(std::move(small), std::move(bulk), to_answer, meta_ ? meta_ : known_,
+                               version_, fingerprint_);
     if (meta_) CheckSameGraph(*meta_, *info.meta, peer_ + " (before)", peer_);
-    if (!fingerprint_.empty() && !info.fingerprint.empty() && info.fingerprint != fingerprint_) {
-      Throw(ErrorCode::kInvalid, "the graphd at ", peer_,
-            " was started again, and the files of its ",
-            "graph have changed meanwhile (fingerprint ", info.fingerprint, ", not ", fingerprint_,
-            "): start the job again");
-    }
     fingerprint_ = info.fingerprint;
     meta_ = info.meta;
     version_ = info.version;
@@ -330,7 +317,8 @@ AttachInfo DaemonLink::AttachOnce(std::chrono::milliseconds to_connect,
 AttachInfo DaemonLink::AttachTo(ClientSocket small, std::optional<ClientSocket> bulk,
                                 std::chrono::milliseconds patience,
                                 const std::shared_ptr<const GraphMeta>& known,
-                                const std::optional<std::string>& version) {
+                                const std::optional<std::string>& version,
+                                const std::string& fingerprint) {
   const bool want_segments = shares_memory();
   AttachInfo info;
   struct Mapping {
@@ -352,14 +340,12 @@ AttachInfo DaemonLink::AttachTo(ClientSocket small, std::optional<ClientSocket> 
         if (bulk) {
           connections_->bulk = std::make_unique<DaemonConnections::Attached>(
               thread_->provider(), std::move(*bulk), buffers_, lost);
-          bulk_attached = connections_->bulk->Attach(options_, JobRole::kBulk, false, version)
-                              .then([this, attached = connections_->bulk.get()](auto&& response) {
-                                AsKj([&] {
-                                  CheckHello(response.getHello(), "the graphd at " + peer_);
-                                  NoteData(response);
-                                });
-                                attached->session = response.getSession();
-                              });
+          bulk_attached =
+              connections_->bulk->Attach(options_, JobRole::kBulk, false, version)
+                  .then([this, &fingerprint, attached = connections_->bulk.get()](auto&& response) {
+                    AsKj([&] { CheckAnswer(response, fingerprint); });
+                    attached->session = response.getSession();
+                  });
         }
         auto small_attached = connections_->small->Attach(
             options_, is_worker() ? JobRole::kBulk : JobRole::kTrainer, want_segments, version);
@@ -367,8 +353,7 @@ AttachInfo DaemonLink::AttachTo(ClientSocket small, std::optional<ClientSocket> 
                                        auto&& response) mutable -> kj::Promise<void> {
           kj::Vector<kj::Promise<void>> descriptors;
           AsKj([&] {
-            CheckHello(response.getHello(), "the graphd at " + peer_);
-            NoteData(response);
+            CheckAnswer(response, fingerprint);
             connections_->small->session = response.getSession();
             graph.emplace(response.getGraph(), "the graphd at " + peer_);
             if (response.hasVersion()) info.version = response.getVersion().cStr();

@@ -73,9 +73,6 @@ class DaemonLink {
   bool is_broken() const noexcept { return broken_; }
   // Returns how often this link has attached.
   uint64_t generation() const noexcept { return generation_; }
-  // Returns whether the daemon has loaded other files since this link attached for the first time.
-  bool data_has_changed() const noexcept { return data_has_changed_; }
-
   // Numbers of rows that were looked for in the cache of this process, and that the daemon does not
   // know of yet.
   struct Cached {
@@ -122,14 +119,14 @@ class DaemonLink {
   AttachInfo AttachTo(ClientSocket small, std::optional<ClientSocket> bulk,
                       std::chrono::milliseconds patience,
                       const std::shared_ptr<const GraphMeta>& known,
-                      const std::optional<std::string>& version);
+                      const std::optional<std::string>& version, const std::string& fingerprint);
   ClientSocket Connect(std::chrono::milliseconds patience) const;
   // Connects to the TCP port; throws Error(kInvalid) if the daemon is on this machine and has none.
   ClientSocket ConnectOverTcp(int timeout_ms) const;
   // On the RPC thread
   void Lost(DaemonConnections* connections);
   void Ping(Lane lane);
-  void NoteData(wire::Daemon::AttachResults::Reader attached);
+  void CheckAnswer(wire::Daemon::AttachResults::Reader answer, const std::string& known);
   DaemonConnections::Attached* AttachedFor(Lane lane);
   void KeepAttached();
 
@@ -144,8 +141,6 @@ class DaemonLink {
   std::unique_ptr<DaemonConnections> connections_;  // touched on the RPC thread only
   std::atomic<bool> broken_{true};                  // before attaching, and when the peer has gone
   std::atomic<uint64_t> generation_{0};
-  std::vector<uint64_t> data_ids_;  // dataId of the partitions at first; on the RPC thread
-  std::atomic<bool> data_has_changed_{false};
   std::atomic<uint64_t> cached_{0}, not_cached_{0};
   Mutex reconnecting_;  // one thread at a time attaches
   // The graph of the first attach.

@@ -77,7 +77,7 @@ void GraphAccess::CheckEtype(EdgeTypeId etype) const {
 }
 
 std::optional<size_t> GraphAccess::CachedFeature(PartId part, const FeatureRef& feature) const {
-  if (cache_ == nullptr || is_mapped(part) || link(part).data_has_changed()) return std::nullopt;
+  if (cache_ == nullptr || is_mapped(part)) return std::nullopt;
   return cache_->Find(feature);
 }
 
@@ -92,7 +92,6 @@ bool GraphAccess::ReadCached(PartId part, const FeatureRef& feature, const RowsT
 
 void GraphAccess::StoreMissing(PartId part, const FeatureRef& feature, size_t row_bytes,
                                MissingRows& missing, std::byte* out) const {
-  // If the daemon has loaded other data meanwhile, the rows may be of either.
   if (const auto cached = CachedFeature(part, feature)) cache_->Store(*cached, missing, out);
   missing.CopyAgain(row_bytes, out);
   missing.Clear();

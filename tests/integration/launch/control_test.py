@@ -143,7 +143,7 @@ class Control(GraphctlTest):
         self.start_server()
         before = self.nodes_served()
         self.assertEqual(sum(before), 60)
-        # One partition claims to have a feature of a TiB.
+        # The files of a partition claim that it has a feature of a TiB.
         self.partition_next("large")
         header = self.path("large/part1/partition.json")
         with open(header) as file:
