@@ -18,6 +18,7 @@
 #include "graphd/dist_graph.h"
 #include "graphd/dist_tensor.h"
 #include "graphd/sparse_optim.h"
+#include "tests/support/error_of.h"
 #include "tests/support/served_graph_fixture.h"
 #include "wire/ip_config.h"
 
@@ -31,17 +32,6 @@ using ::testing::StartsWith;
 constexpr std::chrono::milliseconds kLimit{20000};
 constexpr uid_t kNobody = 65534;
 const std::vector<int64_t> kSomeNodes = {1, 2, 3};
-
-// Returns what `action` threw.
-template <class Action>
-std::string ErrorOf(Action&& action) {
-  try {
-    action();
-    return "no error";
-  } catch (const Error& error) {
-    return StrCat(ErrorCodeName(error.code()), ": ", error.what());
-  }
-}
 
 class Control : public ::testing::Test {
  protected:

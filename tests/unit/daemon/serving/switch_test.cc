@@ -24,6 +24,7 @@
 #include "graphd/checkpoint.h"
 #include "graphd/dist_graph.h"
 #include "graphd/dist_tensor.h"
+#include "tests/support/error_of.h"
 #include "tests/support/served_graph_fixture.h"
 
 namespace graphd::testing {
@@ -35,16 +36,6 @@ using ::testing::StartsWith;
 
 constexpr std::chrono::milliseconds kLimit{20000};
 constexpr int64_t kOldNodes = 1000, kNewNodes = 1500;
-
-template <class Action>
-std::string ErrorOf(Action&& action) {
-  try {
-    action();
-    return "no error";
-  } catch (const Error& error) {
-    return StrCat(ErrorCodeName(error.code()), ": ", error.what());
-  }
-}
 
 RawGraph OldGraph() { return HomogeneousGraph(kOldNodes, RandomMultigraph(kOldNodes, 5000, 1)); }
 RawGraph NewGraph() { return HomogeneousGraph(kNewNodes, RandomMultigraph(kNewNodes, 9000, 2)); }
