@@ -208,7 +208,10 @@ class Restarts(DetachTest):
         self.all_gone()
 
     def test_no_more_often_than_allowed(self):
-        job = self.detach("--max_restarts", "2", "exit $((7 + GRAPHD_RESTART_COUNT))")
+        # A job that ends before it is detached fails as an attached one would.
+        job = self.detach("--max_restarts", "2", "while [ ! -e fail ]; do sleep 0.02; done; "
+                          "exit $((7 + GRAPHD_RESTART_COUNT))")
+        self.write("fail", "")
         waited = self.on_job("wait", job)
         self.assertEqual(waited.returncode, 9, waited.stderr)
         self.all_gone()
