@@ -177,10 +177,10 @@ VersionPtr LoadGraph(const DaemonOptions& options, DescriptorStore& store) {
     LogInfo("serving ", part_config, ", to which this server was switched (", SwitchPath(options),
             ")");
   }
-  std::optional<KeptGraph> kept = KeptGraph::Take(store, part_config, options.parts);
   KeptGraph loaded;
-  if (kept) {
+  if (std::optional<KeptGraph> kept = KeptGraph::Take(store, part_config, options.parts)) {
     loaded = *std::move(kept);
+    LogInfo("took over the graph of an earlier process within ", SecondsSince(start), " s");
   } else {
     try {
       const PartConfig config = LoadPartConfig(part_config);
@@ -192,9 +192,6 @@ VersionPtr LoadGraph(const DaemonOptions& options, DescriptorStore& store) {
       Throw(error.code(), error.what(), " (graphctl server switch has chosen this part config; ",
             "to serve ", options.part_config, " again, remove ", SwitchPath(options), ")");
     }
-  }
-  if (kept) {
-    LogInfo("took over the graph of an earlier process within ", SecondsSince(start), " s");
   }
   auto version = std::make_shared<GraphVersion>();
   version->part_config = part_config;

@@ -29,7 +29,7 @@ std::string TakeValue(const std::string& key, std::string_view& rest) {
   if (end == std::string_view::npos || !rest.starts_with(key + " ")) {
     Throw(ErrorCode::kCorrupt, "it has no line with '", key, "'");
   }
-  const std::string value(rest.substr(key.size() + 1, end - key.size() - 1));
+  std::string value(rest.substr(key.size() + 1, end - key.size() - 1));
   rest.remove_prefix(end + 1);
   return value;
 }

@@ -33,6 +33,7 @@ def prepare(folder):
         json.dump({"argv": argv, "display_name": "test", "language": "python"}, file)
     os.environ.update(
         GRAPHD_RUNTIME_DIR=os.path.join(folder, "run"),
+        GRAPHD_STATE_DIR=os.path.join(folder, "state"),
         HOME=folder,
         JUPYTER_PATH=folder,
         PATH=f"{support.BIN}:{os.environ['PATH']}",

@@ -29,6 +29,7 @@ class Tutorial(unittest.TestCase):
         environment = dict(
             os.environ,
             GRAPHD_RUNTIME_DIR=os.path.join(folder, "run"),
+            GRAPHD_STATE_DIR=os.path.join(folder, "state"),
             PATH=f"{folder}/bin:{support.BIN}:{os.environ['PATH']}",
             HOME=folder,
             EXAMPLES=os.path.join(ROOT, "examples"),

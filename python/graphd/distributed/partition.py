@@ -92,7 +92,7 @@ def partition_graph(
     num_nodes : int or dict, optional
         Numbers of nodes, for edges given as tensors. Default: the largest id plus one.
     ndata, edata : dict of name to tensor, or dict of type to such a dict, optional
-        More features; `numpy.load` of an .npz file is such a dict. Those of nodes may also be a
+        More features; ``numpy.load`` of an .npz file is such a dict. Those of nodes may also be a
         pandas.DataFrame or a table, or a dict of node type to such. The index of a frame, or the
         first column of a table, has the ids of nodes, or their names, which are then numbered in
         this order; the other columns are features. Columns x.0, x.1, ... become one feature x.

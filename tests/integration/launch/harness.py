@@ -117,14 +117,16 @@ class ProcessTest(unittest.TestCase):
 
 class GraphctlTest(ProcessTest):
     """A workspace with a graph in two partitions, ip.txt with two daemons on loopback, and its own
-    runtime directory. At the end of a test, no process may remain."""
+    directories for what daemons keep. At the end of a test, no process may remain."""
 
     def setUp(self):
         self.workspace = tempfile.mkdtemp(prefix="graphd-test-")
         self.runtime = os.path.join(self.workspace, "run")
         self.mark = "GRAPHD_TEST_MARK=" + uuid.uuid4().hex
         name, value = self.mark.split("=")
-        self.environment = dict(os.environ, GRAPHD_RUNTIME_DIR=self.runtime, **{name: value})
+        self.environment = dict(os.environ, GRAPHD_RUNTIME_DIR=self.runtime,
+                                GRAPHD_STATE_DIR=os.path.join(self.workspace, "state"),
+                                **{name: value})
         partition(self.workspace, 2)
         self.ports = free_ports(2)
         self.write("ip.txt", "".join(f"127.0.0.1 {port}\n" for port in self.ports))

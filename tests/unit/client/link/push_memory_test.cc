@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <fstream>
 #include <thread>
 
 #include "client/link/control.h"
@@ -17,6 +16,7 @@
 #include "client/link/take_descriptor.h"
 #include "graphd/interrupt.h"
 #include "graphd/sparse_optim.h"
+#include "tests/support/mapped_memory.h"
 #include "tests/unit/client/expect_error.h"
 #include "tests/unit/client/tensor_fixture.h"
 #include "wire/id_arrays.h"
@@ -105,16 +105,6 @@ TEST(PushMemory, IsSharedAndCannotBeTruncated) {
   EXPECT_EQ(daemons.data()[PushMemory::kBytes - 1], std::byte(5));
   ExpectError([] { const PushMemory other(OpenFile("/proc/self/exe", O_RDONLY)); },
               ErrorCode::kInvalid, "another version");
-}
-
-// Returns the number of push memories that this process has mapped.
-int Mapped() {
-  int count = 0;
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    count += line.find("graphd-pushes") != std::string::npos;
-  }
-  return count;
 }
 
 // A client of partition 0's daemon that can send arbitrary requests.
@@ -254,12 +244,12 @@ class PushMemoryOfDaemons : public TensorFixture {
 TEST_F(PushMemoryOfDaemons, IsReused) {
   const DistGraph graph = Connect();
   const DistTensor tensor = DistTensor::Create(graph, Wide("rows"));
-  const int before = Mapped();
+  const int before = MappingsOf("graphd-pushes");
   for (int64_t value = 1; value <= 20; value++) {
     tensor.Write(UpTo(kNodes), Same(kNodes, value));  // 160 MB in all
     ExpectSame(tensor, 0, kNodes, value);
   }
-  EXPECT_EQ(Mapped(), before + 2);  // one for each daemon
+  EXPECT_EQ(MappingsOf("graphd-pushes"), before + 2);  // one for each daemon
 }
 
 TEST_F(PushMemoryOfDaemons, PayloadsOutsideItAreRefused) {
