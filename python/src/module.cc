@@ -14,6 +14,7 @@ PYBIND11_MODULE(_graphd, m) {
   DefineBook(m);
   DefineCheckpoint(m);
   DefineGraph(m);
+  DefineInference(m);
   DefineLocalPartition(m);
   DefinePartition(m);
   DefineSamplers(m);

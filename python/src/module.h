@@ -15,6 +15,7 @@ void DefineArrowTable(py::module_& m);      // arrow_table.cc
 void DefineBook(py::module_& m);            // book.cc
 void DefineCheckpoint(py::module_& m);      // checkpoint.cc
 void DefineGraph(py::module_& m);           // graph.cc
+void DefineInference(py::module_& m);       // inference.cc
 void DefineLocalPartition(py::module_& m);  // local_partition.cc
 void DefinePartition(py::module_& m);       // partition.cc
 void DefineSamplers(py::module_& m);        // samplers.cc

@@ -94,7 +94,7 @@ class Resume(support.GraphTest):
         for wrong, message in (
             ({}, r"trainers 2 \(now 1\)"),
             ({"batch_size": 60}, r"batch_size 50 \(now 60\)"),
-            ({"fanouts": [3, -1]}, r"fanouts \['-1', '-1'\] \(now \['3', '-1'\]\)"),
+            ({"fanouts": [3, -1]}, r'fanouts \["-1", "-1"\] \(now \["3", "-1"\]\)'),
         ):
             with self.assertRaisesRegex(graphd.errors.InvalidError, message):
                 inference.layerwise(g, layers, "feat", **{**OPTIONS, **wrong})

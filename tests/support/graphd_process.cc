@@ -106,7 +106,7 @@ GraphdProcess& GraphdProcess::operator=(GraphdProcess&& o) noexcept {
 }
 
 void GraphdProcess::WaitReady(const std::string& socket_path) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   std::string reason = "no answer";
   while (std::chrono::steady_clock::now() < deadline) {
     try {

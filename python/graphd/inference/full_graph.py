@@ -20,7 +20,6 @@ from ..progress import counter
 from ..sampling import NeighborSampler
 from ..typing import Fanout, FeatureNames
 from .batches import LayerBatches, Reader, RowWriter, reader_of, rows_of
-from .collective import wait_for_all
 from .run import Run
 
 LayerFunction = Callable[[Block, Any], Any]
@@ -214,8 +213,7 @@ class _FullGraph:
             if layer >= first:
                 self._compute(layer, done if layer == first else 0, before)
                 before += self._num_batches(layer)
-            wait_for_all(self._g)
-            self._run.drop_layer(layer - 1)
+            self._run.finish_layer(layer - 1)
         found = self._tensors(len(self._layers) - 1)
         if self._is_typed:
             return found

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graphd/inference_run.h"
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace graphd {
+
+struct InferenceRun::State {
+  DistGraph graph;
+  std::string name;
+  int64_t num_layers;
+  Arguments arguments;
+  bool persistent, resume;
+  std::optional<DistTensor> progress = std::nullopt;
+
+  std::string run_name() const { return name + ":run"; }
+  std::string progress_name() const { return name + ":progress"; }
+  std::string layer_name(int64_t layer) const { return StrCat(name, ":layer", layer); }
+  bool is_first() const { return graph.session()->rank() == 0; }
+
+  // Returns a name and those that it has with the name of a node type.
+  std::set<std::string> WithTypes(const std::string& stem) const {
+    std::set<std::string> names{stem};
+    for (const std::string& ntype : graph.ntypes()) names.insert(StrCat(stem, "/", ntype));
+    return names;
+  }
+
+  std::set<std::string> Existing() const {
+    std::set<std::string> names;
+    for (const TensorInfo& each : DistTensor::List(graph)) names.insert(each.spec.name);
+    return names;
+  }
+
+  // Drops those of some tensors that exist.
+  void Drop(const std::set<std::string>& names) const {
+    for (const std::string& existing : Existing()) {
+      if (names.count(existing) != 0) DistTensor::Drop(graph, existing);
+    }
+  }
+
+  TensorSpec SpecOf(std::string tensor, DType dtype, int64_t rows) const {
+    TensorSpec spec;
+    spec.name = std::move(tensor);
+    spec.policy = TensorPolicy::kRange;
+    spec.dtype = dtype;
+    spec.rows = rows;
+    return spec;
+  }
+
+  // Returns the arguments of an earlier run; nothing if there are none. The trainer that wrote them
+  // may have been killed before all were written.
+  std::optional<Arguments> Kept() const {
+    try {
+      const DistTensor kept = DistTensor::Open(graph, run_name());
+      const Tensor bytes = kept.Slice(0, kept.num_rows());
+      const auto text = bytes.as<uint8_t>();
+      return nlohmann::json::parse(text.begin(), text.end()).get<Arguments>();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kNotFound) throw;
+    } catch (const nlohmann::json::exception&) {
+    }
+    return std::nullopt;
+  }
+
+  void Keep() const {
+    const std::string text = nlohmann::json(arguments).dump();
+    TensorSpec spec = SpecOf(run_name(), DType::kUInt8, static_cast<int64_t>(text.size()));
+    spec.persistent = persistent;
+    const DistTensor kept = DistTensor::Create(graph, spec);
+    Tensor bytes = Tensor::Empty(DType::kUInt8, {spec.rows});
+    std::memcpy(bytes.data(), text.data(), text.size());
+    std::vector<int64_t> ids(text.size());
+    for (size_t i = 0; i < ids.size(); i++) ids[i] = static_cast<int64_t>(i);
+    kept.Write(ids, bytes);
+  }
+
+  // Returns whether the daemons have the arguments, progress and rows of a run of this version.
+  bool CanGoOn() const {
+    if (!resume) return false;
+    const std::optional<Arguments> kept = Kept();
+    if (!kept || VersionOf(*kept) != VersionOf(arguments)) return false;
+    const std::set<std::string> existing = Existing();
+    if (existing.count(progress_name()) == 0) return false;
+    const DistTensor marks = DistTensor::Open(graph, progress_name());
+    const Tensor all = marks.Slice(0, marks.num_rows());
+    bool has_written = false;
+    for (int64_t i = 0; i < marks.num_rows(); i++) {
+      const auto mark = all.as<int64_t>().subspan(static_cast<size_t>(i) * 2, 2);
+      has_written |= mark[0] == num_layers - 1 && mark[1] > 0;
+    }
+    const std::set<std::string> results = WithTypes(name);
+    return !has_written || std::any_of(results.begin(), results.end(),
+                                       [&](const auto& each) { return existing.count(each) != 0; });
+  }
+
+  // Drops what an earlier run has left and keeps the new arguments. Arguments are dropped last and
+  // written last, and progress is dropped first: whenever it is interrupted, the next call starts
+  // over, and recognises the results as those of a run.
+  void StartOver() const {
+    const std::set<std::string> existing = Existing(), results = WithTypes(name);
+    if (existing.count(run_name()) == 0) {
+      for (const std::string& result : results) {
+        if (existing.count(result) == 0) continue;
+        Throw(ErrorCode::kExists, "tensor '", result,
+              "' exists and is not the result of layer-wise inference; give another name, or drop "
+              "it (DistTensor.drop, DistTensor::Drop)");
+      }
+    }
+    Drop({progress_name()});
+    std::set<std::string> layers = results;
+    for (const std::string& each : existing) {
+      if (each.starts_with(name + ":layer")) layers.insert(each);
+    }
+    Drop(layers);
+    Drop({run_name()});
+    if (resume) {
+      TensorSpec spec = SpecOf(progress_name(), DType::kInt64, graph.session()->world_size());
+      spec.row_shape = {2};
+      spec.persistent = true;
+      DistTensor::Create(graph, spec);
+    }
+    Keep();
+  }
+
+  void CheckArguments() const {
+    const std::optional<Arguments> kept = Kept();
+    if (!kept || *kept == arguments) return;
+    std::vector<std::string> differing;
+    for (const auto& [key, value] : arguments) {
+      const auto found = kept->find(key);
+      if (found != kept->end() && found->second == value) continue;
+      differing.push_back(
+          StrCat(key, " ", found == kept->end() ? "missing" : found->second, " (now ", value, ")"));
+    }
+    Throw(ErrorCode::kInvalid, "layer-wise inference '", name,
+          "': the run that is on the servers has other arguments: ", Join(differing, ", "),
+          "; give the same, in all trainers; to start over although it could be resumed, give "
+          "another version");
+  }
+
+  static std::string VersionOf(const Arguments& arguments) {
+    const auto found = arguments.find("version");
+    return found == arguments.end() ? "" : found->second;
+  }
+};
+
+InferenceRun::InferenceRun(DistGraph graph, std::string name, int64_t num_layers,
+                           Arguments arguments, bool persistent, bool resume)
+    : state_(std::make_unique<State>(State{std::move(graph), std::move(name), num_layers,
+                                           std::move(arguments), persistent || resume, resume})) {
+  if (num_layers < 1) Throw(ErrorCode::kInvalid, "there is no layer; give one at least");
+}
+InferenceRun::~InferenceRun() = default;
+
+InferenceRun::Place InferenceRun::Begin() {
+  State& run = *state_;
+  // Each barrier reports trainers that do not come. At the first one, all of them have returned
+  // from the call before and read what they need of its result.
+  run.graph.Barrier();
+  if (run.is_first() && !run.CanGoOn()) run.StartOver();
+  run.graph.Barrier();
+  run.CheckArguments();
+  if (!run.resume) return {};
+  run.progress = DistTensor::Open(run.graph, run.progress_name());
+  const Tensor mark = run.progress->Read(std::vector<int64_t>{run.graph.session()->rank()});
+  return {mark.as<int64_t>()[0], mark.as<int64_t>()[1]};
+}
+
+void InferenceRun::Mark(const Place& done) {
+  if (!state_->progress) return;
+  Tensor mark = Tensor::Empty(DType::kInt64, {1, 2});
+  mark.as<int64_t>()[0] = done.layer;
+  mark.as<int64_t>()[1] = done.batches;
+  state_->progress->Write(std::vector<int64_t>{state_->graph.session()->rank()}, mark);
+}
+
+std::string InferenceRun::TensorName(int64_t layer, const std::string& type_name) const {
+  const std::string stem =
+      layer == state_->num_layers - 1 ? state_->name : state_->layer_name(layer);
+  return type_name.empty() ? stem : StrCat(stem, "/", type_name);
+}
+
+bool InferenceRun::IsPersistent(int64_t layer) const noexcept {
+  return layer == state_->num_layers - 1 ? state_->persistent : state_->resume;
+}
+
+void InferenceRun::FinishLayer(int64_t unused) {
+  for (;;) {
+    try {
+      state_->graph.Barrier();
+      break;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kDeadline) throw;
+      // The others may have more nodes than fit into a call's timeout. If it is a server that does
+      // not answer, this throws the error again.
+      DistTensor::List(state_->graph);
+    }
+  }
+  if (state_->is_first() && unused >= 0)
+    state_->Drop(state_->WithTypes(state_->layer_name(unused)));
+}
+
+}  // namespace graphd

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graphd/layerwise.h"
+
+#include <algorithm>
+#include <cstring>
+#include <future>
+#include <utility>
+
+#include "base/strings.h"
+#include "format/io/checksum.h"
+#include "graphd/dist_data_loader.h"
+#include "graphd/inference_run.h"
+#include "graphd/node_split.h"
+
+namespace graphd {
+namespace {
+
+constexpr int64_t kMaskRowsAtOnce = int64_t{4} << 20;
+
+// The nodes that this trainer computes in a layer, by node type.
+using Shares = std::vector<std::vector<int64_t>>;
+
+// Returns a checksum of a mask, by which runs are compared.
+std::string ChecksumOf(const DistTensor& mask) {
+  Checksum sum;
+  for (int64_t begin = 0; begin < mask.num_rows(); begin += kMaskRowsAtOnce) {
+    const Tensor rows = mask.Slice(begin, std::min(begin + kMaskRowsAtOnce, mask.num_rows()));
+    sum.Update({rows.data(), rows.num_bytes()});
+  }
+  return StrCat(sum.Digest());
+}
+
+// Writes the rows of one batch at a time while the next batch is computed.
+class WriteBehind {
+ public:
+  explicit WriteBehind(InferenceRun& run) : run_(run) {}
+
+  // Waits for the batch before, and starts to write this one and then to note what is done. Throws
+  // what the write of the batch before has thrown.
+  void Put(const DistTensor& tensor, std::vector<int64_t> ids, Tensor rows,
+           const InferenceRun::Place& done) {
+    Finish();
+    writing_ = std::async(std::launch::async,
+                          [this, tensor, ids = std::move(ids), rows = std::move(rows), done] {
+                            tensor.Write(ids, rows);
+                            run_.Mark(done);
+                          });
+  }
+  void Finish() {
+    if (writing_.valid()) writing_.get();
+  }
+
+ private:
+  InferenceRun& run_;
+  std::future<void> writing_;  // its destructor waits
+};
+
+// One call of Layerwise.
+class FullGraph {
+ public:
+  FullGraph(const DistGraph& graph, const std::vector<LayerFunction>& layers,
+            const std::vector<DistTensor>& features, const LayerwiseOptions& options)
+      : graph_(graph), layers_(layers), options_(options) {
+    Check(features);
+    MakeSamplers();
+    shares_ = Split({});
+    last_shares_ = options.nodes.empty() ? shares_ : Split(options.nodes);
+    for (int64_t layer = 0; layer < num_layers(); layer++) total_ += NumBatches(layer);
+    run_.emplace(graph, options.name, num_layers(), ArgumentsOf(features), options.persistent,
+                 options.resume);
+    inputs_.resize(num_types());
+    for (const DistTensor& each : features) inputs_[static_cast<size_t>(each.type())] = each;
+  }
+
+  std::vector<DistTensor> Run() {
+    const InferenceRun::Place first = run_->Begin();
+    for (int64_t layer = 0; layer < num_layers(); layer++) {
+      if (layer > 0) inputs_ = layer > first.layer ? TensorsOf(layer - 1) : ExistingOf(layer - 1);
+      if (layer >= first.layer) Compute(layer, layer == first.layer ? first.batches : 0);
+      before_ += NumBatches(layer);
+      run_->FinishLayer(layer - 1);
+    }
+    std::vector<DistTensor> results;
+    for (const auto& each : TensorsOf(num_layers() - 1)) {
+      if (each) results.push_back(*each);
+    }
+    return results;
+  }
+
+ private:
+  using Tensors = std::vector<std::optional<DistTensor>>;  // [ntype]
+
+  struct Made {
+    std::vector<int64_t> ids;
+    LayerBatch batch;
+  };
+
+  int64_t num_layers() const { return static_cast<int64_t>(layers_.size()); }
+  size_t num_types() const { return static_cast<size_t>(graph_.schema().num_ntypes()); }
+  const Shares& SharesOf(int64_t layer) const {
+    return layer == num_layers() - 1 ? last_shares_ : shares_;
+  }
+  int64_t BatchesOf(const std::vector<int64_t>& nodes) const {
+    return (static_cast<int64_t>(nodes.size()) + options_.batch_size - 1) / options_.batch_size;
+  }
+  int64_t NumBatches(int64_t layer) const {
+    int64_t count = 0;
+    for (const auto& nodes : SharesOf(layer)) count += BatchesOf(nodes);
+    return count;
+  }
+  // Returns the name of a type in names of tensors, which have none in a graph with one type.
+  std::string TypeName(size_t type) const {
+    return num_types() == 1 ? "" : graph_.schema().ntype(static_cast<int32_t>(type));
+  }
+
+  void Check(const std::vector<DistTensor>& features) const {
+    if (layers_.empty()) Throw(ErrorCode::kInvalid, "there is no layer; give one at least");
+    for (size_t i = 0; i < layers_.size(); i++) {
+      if (!layers_[i]) Throw(ErrorCode::kInvalid, "layer ", i, " is an empty function");
+    }
+    if (options_.batch_size < 1) {
+      Throw(ErrorCode::kInvalid, "batch_size ", options_.batch_size, ": expected 1 or more");
+    }
+    if (options_.fanouts && options_.fanouts->num_layers() != layers_.size()) {
+      Throw(ErrorCode::kInvalid, "there are fanouts for ", options_.fanouts->num_layers(),
+            " layers, expected one for each of ", layers_.size());
+    }
+    if (features.empty()) {
+      Throw(ErrorCode::kInvalid,
+            "there are no features; give a tensor of nodes for each type that "
+            "has inputs");
+    }
+    CheckOfNodes(features, "feature");
+    CheckOfNodes(options_.nodes, "mask");
+    for (const FeatureOfEdgeType& each : options_.edge_features) {
+      graph_.edata(each.name, each.etype);  // throws if there is none
+    }
+  }
+
+  void CheckOfNodes(const std::vector<DistTensor>& tensors, const char* what) const {
+    std::vector<bool> seen(num_types());
+    for (const DistTensor& each : tensors) {
+      if (each.is_edge() || each.spec().policy != TensorPolicy::kNode) {
+        Throw(ErrorCode::kInvalid, what, " '", each.name(), "' does not belong to nodes");
+      }
+      const int64_t count = graph_.num_nodes(NodeTypeId(each.type()));
+      if (each.num_rows() != count) {
+        Throw(ErrorCode::kInvalid, what, " '", each.name(), "' has ", each.num_rows(),
+              " rows, expected ", count, ", one per node of its type");
+      }
+      if (seen[static_cast<size_t>(each.type())]) {
+        Throw(ErrorCode::kInvalid, "there are two ", what, "s of nodes of type '",
+              graph_.schema().ntype(each.type()), "'; give one");
+      }
+      seen[static_cast<size_t>(each.type())] = true;
+    }
+  }
+
+  void MakeSamplers() {
+    const NeighborOptions neighbors{.edge_ids = !options_.edge_features.empty()};
+    for (size_t layer = 0; layer < layers_.size(); layer++) {
+      const int32_t num_etypes = graph_.schema().num_etypes();
+      std::vector<std::vector<int>> of_layer{
+          options_.fanouts ? options_.fanouts->OfTypes(layer, num_etypes)
+                           : std::vector<int>(static_cast<size_t>(num_etypes), kAllNeighbors)};
+      samplers_.emplace_back(LayerFanouts(std::move(of_layer)), neighbors);
+    }
+  }
+
+  // Returns this trainer's share of the nodes that masks choose; without masks, of all nodes.
+  Shares Split(const std::vector<DistTensor>& masks) const {
+    Shares shares(num_types());
+    for (const DistTensor& mask : masks) {
+      shares[static_cast<size_t>(mask.type())] = NodeSplit(graph_, mask);
+    }
+    for (size_t type = 0; masks.empty() && type < num_types(); type++) {
+      const NodeTypeId ntype(type);
+      Tensor all = Tensor::Empty(DType::kBool, {graph_.num_nodes(ntype)});
+      std::memset(all.data(), 1, all.num_bytes());
+      shares[type] = NodeSplit(graph_, all, ntype);
+    }
+    return shares;
+  }
+
+  InferenceRun::Arguments ArgumentsOf(const std::vector<DistTensor>& features) const {
+    const auto of_types = [&](const std::vector<DistTensor>& tensors, auto value) {
+      std::vector<std::string> texts;
+      for (const DistTensor& each : tensors) texts.push_back(StrCat(each.type(), "=", value(each)));
+      std::sort(texts.begin(), texts.end());
+      return Join(texts, ",");
+    };
+    std::vector<std::string> fanouts, edge_features;
+    for (size_t layer = 0; options_.fanouts && layer < layers_.size(); layer++) {
+      const auto of_layer = options_.fanouts->OfTypes(layer, graph_.schema().num_etypes());
+      std::vector<std::string> texts;
+      for (const int fanout : of_layer) texts.push_back(StrCat(fanout));
+      fanouts.push_back(Join(texts, "/"));
+    }
+    for (const FeatureOfEdgeType& each : options_.edge_features) {
+      edge_features.push_back(StrCat(each.etype, "=", each.name));
+    }
+    return {{"batch_size", StrCat(options_.batch_size)},
+            {"edge_features", Join(edge_features, ",")},
+            {"fanouts", options_.fanouts ? Join(fanouts, ",") : "all"},
+            {"features", of_types(features, [](const DistTensor& t) { return t.name(); })},
+            {"layers", StrCat(layers_.size())},
+            {"nodes", options_.nodes.empty() ? "all" : of_types(options_.nodes, ChecksumOf)},
+            {"seed", StrCat(options_.seed)},
+            {"trainers", StrCat(graph_.session()->world_size())},
+            {"version", options_.version}};
+  }
+
+  // Returns the tensors of a layer that all trainers have finished.
+  Tensors TensorsOf(int64_t layer) const {
+    Tensors found = ExistingOf(layer);
+    if (std::none_of(found.begin(), found.end(),
+                     [](const auto& each) { return each.has_value(); })) {
+      Throw(ErrorCode::kInvalid, "layer ", layer,
+            " has returned no rows for the destinations of any batch; expected a tensor with a row "
+            "for each, or the mask of nodes chooses none");
+    }
+    return found;
+  }
+
+  Tensors ExistingOf(int64_t layer) const {
+    Tensors found(num_types());
+    for (size_t type = 0; type < num_types(); type++) {
+      try {
+        found[type] = DistTensor::Open(graph_, run_->TensorName(layer, TypeName(type)));
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::kNotFound) throw;
+      }
+    }
+    return found;
+  }
+
+  // Computes the rows of this trainer's nodes, from its batch number `done` on.
+  void Compute(int64_t layer, int64_t done) {
+    WriteBehind writer(*run_);
+    int64_t begin = 0;
+    for (size_t type = 0; type < num_types(); type++) {
+      const int64_t end = begin + BatchesOf(SharesOf(layer)[type]);
+      if (done < end) done = ComputeType(layer, type, writer, begin, done);
+      begin = end;
+    }
+    writer.Finish();
+  }
+
+  // Computes the rows of nodes of a type, whose batches are numbered from `begin`. Returns the
+  // number of batches that are done then.
+  int64_t ComputeType(int64_t layer, size_t type, WriteBehind& writer, int64_t begin,
+                      int64_t done) {
+    const std::vector<int64_t>& nodes = SharesOf(layer)[type];
+    std::vector<int64_t> rest(nodes.begin() + (done - begin) * options_.batch_size, nodes.end());
+    DistDataLoader loader(
+        graph_.session(), std::move(rest),
+        [&](std::span<const int64_t> ids, const BatchInfo&) { return Make(layer, type, ids); },
+        {.batch_size = options_.batch_size, .num_workers = options_.num_workers});
+    std::optional<DistTensor> tensor;
+    loader.StartEpoch(0);
+    while (auto made = loader.Next()) {
+      std::vector<Tensor> out = layers_[static_cast<size_t>(layer)](made->batch);
+      if (type >= out.size() || out[type].num_elements() == 0) {  // for no node of the type
+        return begin + BatchesOf(nodes);
+      }
+      CheckRows(layer, out[type], made->ids.size(), type);
+      if (!tensor) tensor = MakeTensor(layer, type, out[type]);
+      done++;
+      writer.Put(*tensor, std::move(made->ids), std::move(out[type]), {layer, done});
+      if (options_.progress) options_.progress(before_ + done, total_);
+    }
+    return done;
+  }
+
+  Made Make(int64_t layer, size_t type, std::span<const int64_t> ids) const {
+    BatchRequest request;
+    request.seeds.resize(num_types());
+    request.seeds[type].assign(ids.begin(), ids.end());
+    request.seed = options_.seed + static_cast<uint64_t>(layer);
+    MiniBatch found = samplers_[static_cast<size_t>(layer)].Sample(graph_, std::move(request));
+    Made made{{ids.begin(), ids.end()}, {std::move(found.blocks[0]), {}, {}}};
+    for (size_t t = 0; t < num_types(); t++) {
+      made.batch.rows.push_back(inputs_[t] ? inputs_[t]->Read(made.batch.block.src_nodes[t])
+                                           : Tensor());
+    }
+    for (const FeatureOfEdgeType& each : options_.edge_features) {
+      const BlockEdges& edges = made.batch.block.edges[static_cast<size_t>(each.etype)];
+      made.batch.edge_rows.push_back(graph_.edata(each.name, each.etype).Read(edges.edge_ids));
+    }
+    return made;
+  }
+
+  void CheckRows(int64_t layer, const Tensor& rows, size_t count, size_t type) const {
+    if (!rows.shape().empty() && rows.shape()[0] == static_cast<int64_t>(count)) return;
+    Throw(ErrorCode::kInvalid, "layer ", layer, " has returned ", rows.num_rows(), " rows for ",
+          count, " nodes of type '", graph_.schema().ntype(static_cast<int32_t>(type)),
+          "', expected a row for each of the block's destinations");
+  }
+
+  DistTensor MakeTensor(int64_t layer, size_t type, const Tensor& rows) const {
+    TensorSpec spec;
+    spec.name = run_->TensorName(layer, TypeName(type));
+    spec.persistent = run_->IsPersistent(layer);
+    spec.type = static_cast<int32_t>(type);
+    spec.dtype = rows.dtype();
+    spec.row_shape.assign(rows.shape().begin() + 1, rows.shape().end());
+    return DistTensor::Create(graph_, spec);
+  }
+
+  const DistGraph& graph_;
+  const std::vector<LayerFunction>& layers_;
+  const LayerwiseOptions& options_;
+  std::vector<NeighborSampler> samplers_;  // one per layer
+  Shares shares_, last_shares_;
+  Tensors inputs_;      // tensors that the current layer reads
+  int64_t before_ = 0;  // batches of this trainer in the layers before the current one
+  int64_t total_ = 0;
+  std::optional<InferenceRun> run_;
+};
+
+}  // namespace
+
+std::vector<DistTensor> Layerwise(const DistGraph& graph, const std::vector<LayerFunction>& layers,
+                                  const std::vector<DistTensor>& features,
+                                  const LayerwiseOptions& options) {
+  return FullGraph(graph, layers, features, options).Run();
+}
+
+}  // namespace graphd

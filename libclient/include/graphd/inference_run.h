@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "graphd/dist_graph.h"
+#include "graphd/export.h"
+
+namespace GRAPHD_EXPORT graphd {
+
+// The tensors of a run of layer-wise inference, for those who compute the layers in a loop of their
+// own, as the Python package does. Layerwise (graphd/layerwise.h) uses it too.
+//
+// The names of all tensors begin with the run's: `name` or `name/ntype` are the results,
+// `name:layer0` and so on the layers before, `name:run` are the arguments, and `name:progress` has
+// for each trainer a layer and the number of its batches that are done.
+//
+// An object must be used by one thread at a time, except that Mark may be called by another one.
+class InferenceRun {
+ public:
+  // Texts by name that must be the same when a run is resumed. "version" decides whether a run with
+  // other values starts over or is refused.
+  using Arguments = std::map<std::string, std::string>;
+  // The point at which a trainer goes on.
+  struct Place {
+    int64_t layer = 0;
+    int64_t batches = 0;  // number of its batches of this layer that are done
+  };
+
+  // Throws Error(kInvalid) if there is no layer.
+  InferenceRun(DistGraph graph, std::string name, int64_t num_layers, Arguments arguments,
+               bool persistent, bool resume);
+  ~InferenceRun();
+  InferenceRun(const InferenceRun&) = delete;
+  InferenceRun& operator=(const InferenceRun&) = delete;
+
+  // Starts the run over, or goes on with it. All trainers call it together. Throws Error(kInvalid)
+  // if the run to be resumed has other arguments, Error(kExists), Error(kDeadline) if a trainer
+  // does not come in time.
+  Place Begin();
+  // Notes what this trainer has done, if the run can be resumed. The rows must be written before.
+  void Mark(const Place& done);
+  // Returns the name of a layer's tensor. `type_name` is empty if tensors are not by node type.
+  std::string TensorName(int64_t layer, const std::string& type_name) const;
+  // Returns whether a layer's tensor must be persistent.
+  bool IsPersistent(int64_t layer) const noexcept;
+  // Waits for all trainers, however long the others compute, and drops the tensors of a layer that
+  // all have used; none for layer -1. Throws Error(kUnavailable) if a trainer has left the job,
+  // Error(kDeadline) if a server does not answer.
+  void FinishLayer(int64_t unused);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace graphd

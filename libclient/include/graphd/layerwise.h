@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graphd/block.h"
+#include "graphd/dist_graph.h"
+#include "graphd/export.h"
+#include "graphd/samplers.h"
+
+// Layer-wise inference: the outputs of a model for all nodes of a graph, computed layer by layer.
+// Matches the method `inference` of the models in DGL's examples, and graphd.inference.layerwise of
+// the Python package, with which it shares the names of its tensors.
+
+namespace GRAPHD_EXPORT graphd {
+
+// A batch of one layer.
+struct LayerBatch {
+  Block block;  // the destinations are nodes of one type; edges hold ids if features were requested
+  // [ntype] the layer's inputs: a row for each node of block.src_nodes[ntype], so that the first
+  // rows are those of the destinations. An empty vector of floats for types without inputs.
+  std::vector<Tensor> rows;
+  std::vector<Tensor> edge_rows;  // one per requested edge feature: a row for each edge of its type
+};
+
+// A layer of a model. It returns [ntype] tensors of which that of the destinations' type has the
+// shape [destinations, extents ...]; the others are not used. A type for which it returns no rows,
+// or which lies beyond the end of the vector, has no output. It is called by one thread at a time.
+// The rows must not change after it has returned.
+using LayerFunction = std::function<std::vector<Tensor>(const LayerBatch& batch)>;
+
+// The name of a feature of one edge type, to be read with a batch.
+struct FeatureOfEdgeType {
+  EdgeTypeId etype = 0;
+  std::string name;
+};
+
+// The settings of Layerwise.
+struct LayerwiseOptions {
+  // The name of the result. In a graph with several node types, the results are `name/ntype`. A
+  // result of the same name is replaced.
+  std::string name = "inference";
+  // Fanouts per layer, as NeighborSampler takes them; none: all neighbours. The same seed gives the
+  // same result, for any batch size and any number of trainers.
+  std::optional<LayerFanouts> fanouts = std::nullopt;
+  int64_t batch_size = 1000;  // nodes per batch, at least 1
+  // Masks, each a node feature or tensor of uint8 or bool: the last layer is computed for the nodes
+  // that they choose, and other rows are zeros. Empty: all nodes of all types.
+  std::vector<DistTensor> nodes = {};
+  std::vector<FeatureOfEdgeType> edge_features = {};  // read with each batch
+  bool persistent = false;                            // the result outlives the job
+  // A run that was interrupted, even by kill -9, goes on when Layerwise is called again with the
+  // same arguments: rows and progress are persistent, and what is complete is not computed again.
+  // False: a run always starts over.
+  bool resume = false;
+  // Identifies the model's weights, such as the name of a checkpoint. With another version, a run
+  // starts over even with `resume`.
+  std::string version = {};
+  uint64_t seed = 0;     // seed of sampling
+  int num_workers = -1;  // threads that make batches; -1: Options::num_samplers
+  // Called after each batch with the numbers of batches of this trainer; none: not called.
+  std::function<void(int64_t done, int64_t total)> progress = nullptr;
+};
+
+// Computes the outputs of a model for all nodes. All trainers of the job call it together, and each
+// computes the nodes that NodeSplit gives it. `features` are the inputs of the first layer:
+// features or tensors of nodes, one for each node type that has inputs. Returns the outputs of the
+// last layer, one tensor for each node type that has any, in the order of types.
+//
+// The rows of each layer are in a DistTensor, so that no layer is computed twice for a node and no
+// trainer needs memory for all nodes; those of the layer before are dropped when all trainers have
+// used them. Batches are sampled and read by other threads, and written behind the computation.
+//
+// Throws Error(kInvalid) if an argument or the result of a layer is not valid, or the run to be
+// resumed has other arguments and the same version; Error(kExists) if a tensor of this name is not
+// the result of such a run; Error(kUnavailable) if another trainer leaves the job meanwhile;
+// Error(kDeadline) if another trainer does not call this in time; and what a layer throws. After an
+// error, the other trainers wait until this one leaves the job.
+std::vector<DistTensor> Layerwise(const DistGraph& graph, const std::vector<LayerFunction>& layers,
+                                  const std::vector<DistTensor>& features,
+                                  const LayerwiseOptions& options = {});
+
+}  // namespace graphd
