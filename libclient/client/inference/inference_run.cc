@@ -11,6 +11,11 @@
 #include "base/strings.h"
 
 namespace graphd {
+namespace {
+
+constexpr size_t kMaxName = 255;  // bytes of a tensor's name
+
+}  // namespace
 
 struct InferenceRun::State {
   DistGraph graph;
@@ -69,8 +74,38 @@ struct InferenceRun::State {
     return std::nullopt;
   }
 
+  // Makes the arguments of an earlier run unreadable; the results remain those of a run.
+  void Invalidate() const {
+    const DistTensor kept = DistTensor::Open(graph, run_name());
+    Tensor zero = Tensor::Empty(DType::kUInt8, {1});
+    zero.data()[0] = std::byte{0};
+    kept.Write(std::vector<int64_t>{0}, zero);
+  }
+
+  // Returns the arguments as they are kept.
+  std::string Text() const {
+    try {
+      return nlohmann::json(arguments).dump();
+    } catch (const nlohmann::json::exception& error) {
+      Throw(ErrorCode::kInvalid, "layer-wise inference '", name,
+            "': a name or the version is not valid UTF-8 (", error.what(), ")");
+    }
+  }
+
+  // Refuses names that tensors can't have before anything is computed.
+  void CheckNames() const {
+    if (name.empty()) Throw(ErrorCode::kInvalid, "the name of layer-wise inference is empty");
+    for (const std::string& stem : {progress_name(), layer_name(num_layers)}) {
+      for (const std::string& each : WithTypes(stem)) {
+        if (each.size() <= kMaxName) continue;
+        Throw(ErrorCode::kInvalid, "the name '", name, "' of layer-wise inference is too long: '",
+              each, "' has more than ", kMaxName, " bytes");
+      }
+    }
+  }
+
   void Keep() const {
-    const std::string text = nlohmann::json(arguments).dump();
+    const std::string text = Text();
     TensorSpec spec = SpecOf(run_name(), DType::kUInt8, static_cast<int64_t>(text.size()));
     spec.persistent = persistent;
     const DistTensor kept = DistTensor::Create(graph, spec);
@@ -100,9 +135,9 @@ struct InferenceRun::State {
                                        [&](const auto& each) { return existing.count(each) != 0; });
   }
 
-  // Drops what an earlier run has left and keeps the new arguments. Arguments are dropped last and
-  // written last, and progress is dropped first: whenever it is interrupted, the next call starts
-  // over, and recognises the results as those of a run.
+  // Drops what an earlier run has left and keeps the new arguments. Its arguments become unreadable
+  // first and are dropped last, and the new ones are written last: whenever it is interrupted, the
+  // next call starts over, and recognises the results as those of a run.
   void StartOver() const {
     const std::set<std::string> existing = Existing(), results = WithTypes(name);
     if (existing.count(run_name()) == 0) {
@@ -113,6 +148,7 @@ struct InferenceRun::State {
               "it (DistTensor.drop, DistTensor::Drop)");
       }
     }
+    if (existing.count(run_name()) != 0) Invalidate();
     Drop({progress_name()});
     std::set<std::string> layers = results;
     for (const std::string& each : existing) {
@@ -131,7 +167,11 @@ struct InferenceRun::State {
 
   void CheckArguments() const {
     const std::optional<Arguments> kept = Kept();
-    if (!kept || *kept == arguments) return;
+    if (!kept) {
+      Throw(ErrorCode::kUnavailable, "layer-wise inference '", name,
+            "': trainer 0 has not started the run; its error says why");
+    }
+    if (*kept == arguments) return;
     std::vector<std::string> differing;
     for (const auto& [key, value] : arguments) {
       const auto found = kept->find(key);
@@ -156,6 +196,10 @@ InferenceRun::InferenceRun(DistGraph graph, std::string name, int64_t num_layers
     : state_(std::make_unique<State>(State{std::move(graph), std::move(name), num_layers,
                                            std::move(arguments), persistent || resume, resume})) {
   if (num_layers < 1) Throw(ErrorCode::kInvalid, "there is no layer; give one at least");
+  state_->arguments["layers"] = StrCat(num_layers);
+  state_->arguments["trainers"] = StrCat(state_->graph.session()->world_size());
+  state_->CheckNames();
+  state_->Text();  // throws if it can't be kept
 }
 InferenceRun::~InferenceRun() = default;
 

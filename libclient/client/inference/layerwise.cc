@@ -2,10 +2,13 @@
 #include "graphd/layerwise.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <future>
+#include <system_error>
 #include <utility>
 
+#include "base/interrupt.h"
 #include "base/strings.h"
 #include "format/io/checksum.h"
 #include "graphd/dist_data_loader.h"
@@ -20,14 +23,29 @@ constexpr int64_t kMaskRowsAtOnce = int64_t{4} << 20;
 // The nodes that this trainer computes in a layer, by node type.
 using Shares = std::vector<std::vector<int64_t>>;
 
+// Calls f with the elements of a mask, piece by piece.
+void ForEachPiece(const DistTensor& mask,
+                  const std::function<void(std::span<const std::byte>)>& f) {
+  for (int64_t begin = 0; begin < mask.num_rows(); begin += kMaskRowsAtOnce) {
+    const Tensor rows = mask.Slice(begin, std::min(begin + kMaskRowsAtOnce, mask.num_rows()));
+    f({rows.data(), rows.num_bytes()});
+  }
+}
+
 // Returns a checksum of a mask, by which runs are compared.
 std::string ChecksumOf(const DistTensor& mask) {
   Checksum sum;
-  for (int64_t begin = 0; begin < mask.num_rows(); begin += kMaskRowsAtOnce) {
-    const Tensor rows = mask.Slice(begin, std::min(begin + kMaskRowsAtOnce, mask.num_rows()));
-    sum.Update({rows.data(), rows.num_bytes()});
-  }
+  ForEachPiece(mask, [&](auto piece) { sum.Update(piece); });
   return StrCat(sum.Digest());
+}
+
+bool ChoosesNothing(const DistTensor& mask) {
+  bool nothing = true;
+  ForEachPiece(mask, [&](auto piece) {
+    nothing &= std::count(piece.begin(), piece.end(), std::byte{0}) ==
+               static_cast<std::ptrdiff_t>(piece.size());
+  });
+  return nothing;
 }
 
 // Writes the rows of one batch at a time while the next batch is computed.
@@ -40,18 +58,38 @@ class WriteBehind {
   void Put(const DistTensor& tensor, std::vector<int64_t> ids, Tensor rows,
            const InferenceRun::Place& done) {
     Finish();
-    writing_ = std::async(std::launch::async,
-                          [this, tensor, ids = std::move(ids), rows = std::move(rows), done] {
-                            tensor.Write(ids, rows);
-                            run_.Mark(done);
-                          });
+    try {
+      writing_ = std::async(std::launch::async,
+                            [this, tensor, ids = std::move(ids), rows = std::move(rows), done] {
+                              Write(tensor, ids, rows, done);
+                            });
+    } catch (const std::system_error& error) {
+      Throw(ErrorCode::kOverloaded, "can't start a thread that writes rows: ", error.what());
+    }
   }
   void Finish() {
-    if (writing_.valid()) writing_.get();
+    if (!writing_.valid()) return;
+    AwaitFuture(writing_);
+    writing_.get();
   }
+  // Ends a write that waits for a daemon; nobody needs it after an error or an interruption.
+  ~WriteBehind() { is_stopped_ = true; }
+  WriteBehind(const WriteBehind&) = delete;
+  WriteBehind& operator=(const WriteBehind&) = delete;
 
  private:
+  void Write(const DistTensor& tensor, const std::vector<int64_t>& ids, const Tensor& rows,
+             const InferenceRun::Place& done) {
+    struct NobodyWaits {};
+    const InterruptCheck check([this] {
+      if (is_stopped_) throw NobodyWaits{};
+    });
+    tensor.Write(ids, rows);
+    run_.Mark(done);
+  }
+
   InferenceRun& run_;
+  std::atomic<bool> is_stopped_{false};
   std::future<void> writing_;  // its destructor waits
 };
 
@@ -75,7 +113,6 @@ class FullGraph {
   std::vector<DistTensor> Run() {
     const InferenceRun::Place first = run_->Begin();
     for (int64_t layer = 0; layer < num_layers(); layer++) {
-      if (layer > 0) inputs_ = layer > first.layer ? TensorsOf(layer - 1) : ExistingOf(layer - 1);
       if (layer >= first.layer) Compute(layer, layer == first.layer ? first.batches : 0);
       before_ += NumBatches(layer);
       run_->FinishLayer(layer - 1);
@@ -101,7 +138,8 @@ class FullGraph {
     return layer == num_layers() - 1 ? last_shares_ : shares_;
   }
   int64_t BatchesOf(const std::vector<int64_t>& nodes) const {
-    return (static_cast<int64_t>(nodes.size()) + options_.batch_size - 1) / options_.batch_size;
+    const auto count = static_cast<int64_t>(nodes.size());
+    return count / options_.batch_size + (count % options_.batch_size != 0);
   }
   int64_t NumBatches(int64_t layer) const {
     int64_t count = 0;
@@ -132,6 +170,14 @@ class FullGraph {
     }
     CheckOfNodes(features, "feature");
     CheckOfNodes(options_.nodes, "mask");
+    if (!options_.nodes.empty() &&
+        std::all_of(options_.nodes.begin(), options_.nodes.end(), ChoosesNothing)) {
+      Throw(ErrorCode::kInvalid, "the masks of nodes choose none; expected one at least");
+    }
+    if (options_.num_workers < -1 || options_.num_workers > kMaxWorkers) {
+      Throw(ErrorCode::kInvalid, "num_workers ", options_.num_workers, ": expected -1..",
+            kMaxWorkers);
+    }
     for (const FeatureOfEdgeType& each : options_.edge_features) {
       graph_.edata(each.name, each.etype);  // throws if there is none
     }
@@ -147,6 +193,11 @@ class FullGraph {
       if (each.num_rows() != count) {
         Throw(ErrorCode::kInvalid, what, " '", each.name(), "' has ", each.num_rows(),
               " rows, expected ", count, ", one per node of its type");
+      }
+      if (each.name() == options_.name || each.name().starts_with(options_.name + "/") ||
+          each.name().starts_with(options_.name + ":")) {
+        Throw(ErrorCode::kInvalid, what, " '", each.name(), "' would be replaced by the result '",
+              options_.name, "'; give the result another name");
       }
       if (seen[static_cast<size_t>(each.type())]) {
         Throw(ErrorCode::kInvalid, "there are two ", what, "s of nodes of type '",
@@ -203,26 +254,13 @@ class FullGraph {
             {"edge_features", Join(edge_features, ",")},
             {"fanouts", options_.fanouts ? Join(fanouts, ",") : "all"},
             {"features", of_types(features, [](const DistTensor& t) { return t.name(); })},
-            {"layers", StrCat(layers_.size())},
             {"nodes", options_.nodes.empty() ? "all" : of_types(options_.nodes, ChecksumOf)},
             {"seed", StrCat(options_.seed)},
-            {"trainers", StrCat(graph_.session()->world_size())},
             {"version", options_.version}};
   }
 
   // Returns the tensors of a layer that all trainers have finished.
   Tensors TensorsOf(int64_t layer) const {
-    Tensors found = ExistingOf(layer);
-    if (std::none_of(found.begin(), found.end(),
-                     [](const auto& each) { return each.has_value(); })) {
-      Throw(ErrorCode::kInvalid, "layer ", layer,
-            " has returned no rows for the destinations of any batch; expected a tensor with a row "
-            "for each, or the mask of nodes chooses none");
-    }
-    return found;
-  }
-
-  Tensors ExistingOf(int64_t layer) const {
     Tensors found(num_types());
     for (size_t type = 0; type < num_types(); type++) {
       try {
@@ -231,11 +269,19 @@ class FullGraph {
         if (error.code() != ErrorCode::kNotFound) throw;
       }
     }
+    if (std::none_of(found.begin(), found.end(),
+                     [](const auto& each) { return each.has_value(); })) {
+      Throw(ErrorCode::kInvalid, "layer ", layer,
+            " has returned no rows for the destinations of any batch; expected a tensor with a row "
+            "for each");
+    }
     return found;
   }
 
   // Computes the rows of this trainer's nodes, from its batch number `done` on.
   void Compute(int64_t layer, int64_t done) {
+    if (done == NumBatches(layer)) return;  // the layer's inputs may have been dropped already
+    if (layer > 0) inputs_ = TensorsOf(layer - 1);
     WriteBehind writer(*run_);
     int64_t begin = 0;
     for (size_t type = 0; type < num_types(); type++) {
@@ -244,6 +290,7 @@ class FullGraph {
       begin = end;
     }
     writer.Finish();
+    run_->Mark({layer, NumBatches(layer)});  // the last type may have no output
   }
 
   // Computes the rows of nodes of a type, whose batches are numbered from `begin`. Returns the
@@ -261,7 +308,15 @@ class FullGraph {
     while (auto made = loader.Next()) {
       std::vector<Tensor> out = layers_[static_cast<size_t>(layer)](made->batch);
       if (type >= out.size() || out[type].num_elements() == 0) {  // for no node of the type
-        return begin + BatchesOf(nodes);
+        if (done > begin) {
+          Throw(ErrorCode::kInvalid, "layer ", layer,
+                " has returned no rows for a batch of nodes of type '",
+                graph_.schema().ntype(static_cast<int32_t>(type)),
+                "', but rows for batches before it; expected rows for all or for none");
+        }
+        done = begin + BatchesOf(nodes);
+        if (options_.progress) options_.progress(before_ + done, total_);
+        return done;
       }
       CheckRows(layer, out[type], made->ids.size(), type);
       if (!tensor) tensor = MakeTensor(layer, type, out[type]);

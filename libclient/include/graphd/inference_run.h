@@ -29,7 +29,9 @@ class InferenceRun {
     int64_t batches = 0;  // number of its batches of this layer that are done
   };
 
-  // Throws Error(kInvalid) if there is no layer.
+  // Adds the numbers of layers and of trainers to the arguments. The caller adds whatever else
+  // decides which nodes a trainer's batches have, such as their size. Throws Error(kInvalid) if
+  // there is no layer, the name is empty or too long, or a text is not UTF-8.
   InferenceRun(DistGraph graph, std::string name, int64_t num_layers, Arguments arguments,
                bool persistent, bool resume);
   ~InferenceRun();
@@ -37,17 +39,20 @@ class InferenceRun {
   InferenceRun& operator=(const InferenceRun&) = delete;
 
   // Starts the run over, or goes on with it. All trainers call it together. Throws Error(kInvalid)
-  // if the run to be resumed has other arguments, Error(kExists), Error(kDeadline) if a trainer
-  // does not come in time.
+  // if the run to be resumed has other arguments; Error(kExists) if a tensor of this name is not
+  // the result of such a run; Error(kDenied) if another job that runs has written it;
+  // Error(kDeadline) if a trainer does not come in time; Error(kUnavailable) if trainer 0 fails.
   Place Begin();
   // Notes what this trainer has done, if the run can be resumed. The rows must be written before.
+  // At the end of a layer, all of its batches must be noted, also those without results.
   void Mark(const Place& done);
   // Returns the name of a layer's tensor. `type_name` is empty if tensors are not by node type.
   std::string TensorName(int64_t layer, const std::string& type_name) const;
   // Returns whether a layer's tensor must be persistent.
   bool IsPersistent(int64_t layer) const noexcept;
   // Waits for all trainers, however long the others compute, and drops the tensors of a layer that
-  // all have used; none for layer -1. Throws Error(kUnavailable) if a trainer has left the job,
+  // all have used; none for layer -1. Each trainer calls it once after each layer, also after those
+  // that were complete before. Throws Error(kUnavailable) if a trainer has left the job,
   // Error(kDeadline) if a server does not answer.
   void FinishLayer(int64_t unused);
 

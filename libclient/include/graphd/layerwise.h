@@ -13,13 +13,15 @@
 
 // Layer-wise inference: the outputs of a model for all nodes of a graph, computed layer by layer.
 // Matches the method `inference` of the models in DGL's examples, and graphd.inference.layerwise of
-// the Python package, with which it shares the names of its tensors.
+// the Python package.
 
 namespace GRAPHD_EXPORT graphd {
 
 // A batch of one layer.
 struct LayerBatch {
-  Block block;  // the destinations are nodes of one type; edges hold ids if features were requested
+  // The destinations are nodes of one type, the only one for which block.num_dst is above 0. Edges
+  // hold ids if features of edges are requested.
+  Block block;
   // [ntype] the layer's inputs: a row for each node of block.src_nodes[ntype], so that the first
   // rows are those of the destinations. An empty vector of floats for types without inputs.
   std::vector<Tensor> rows;
@@ -28,8 +30,9 @@ struct LayerBatch {
 
 // A layer of a model. It returns [ntype] tensors of which that of the destinations' type has the
 // shape [destinations, extents ...]; the others are not used. A type for which it returns no rows,
-// or which lies beyond the end of the vector, has no output. It is called by one thread at a time.
-// The rows must not change after it has returned.
+// or which lies beyond the end of the vector, has no output; this must be so in all batches and
+// trainers. The thread that calls Layerwise calls it. The rows must not change after it has
+// returned.
 using LayerFunction = std::function<std::vector<Tensor>(const LayerBatch& batch)>;
 
 // The name of a feature of one edge type, to be read with a batch.
@@ -41,14 +44,16 @@ struct FeatureOfEdgeType {
 // The settings of Layerwise.
 struct LayerwiseOptions {
   // The name of the result. In a graph with several node types, the results are `name/ntype`. A
-  // result of the same name is replaced.
+  // result of the same name is replaced, and handles of it can't be read any more then: give each
+  // result that is kept a name of its own.
   std::string name = "inference";
   // Fanouts per layer, as NeighborSampler takes them; none: all neighbours. The same seed gives the
   // same result, for any batch size and any number of trainers.
   std::optional<LayerFanouts> fanouts = std::nullopt;
   int64_t batch_size = 1000;  // nodes per batch, at least 1
   // Masks, each a node feature or tensor of uint8 or bool: the last layer is computed for the nodes
-  // that they choose, and other rows are zeros. Empty: all nodes of all types.
+  // that they choose, and other rows are zeros. Types without a mask have no result then. Empty:
+  // all nodes of all types.
   std::vector<DistTensor> nodes = {};
   std::vector<FeatureOfEdgeType> edge_features = {};  // read with each batch
   bool persistent = false;                            // the result outlives the job
@@ -61,7 +66,8 @@ struct LayerwiseOptions {
   std::string version = {};
   uint64_t seed = 0;     // seed of sampling
   int num_workers = -1;  // threads that make batches; -1: Options::num_samplers
-  // Called after each batch with the numbers of batches of this trainer; none: not called.
+  // Called after each batch with the numbers of batches of this trainer, by the thread that calls
+  // Layerwise; none: not called.
   std::function<void(int64_t done, int64_t total)> progress = nullptr;
 };
 
@@ -71,14 +77,18 @@ struct LayerwiseOptions {
 // last layer, one tensor for each node type that has any, in the order of types.
 //
 // The rows of each layer are in a DistTensor, so that no layer is computed twice for a node and no
-// trainer needs memory for all nodes; those of the layer before are dropped when all trainers have
+// trainer needs memory for the rows of all nodes; it takes some bytes for each of its own nodes,
+// and one for each node at the start. Rows of the layer before are dropped when all trainers have
 // used them. Batches are sampled and read by other threads, and written behind the computation.
 //
 // Throws Error(kInvalid) if an argument or the result of a layer is not valid, or the run to be
 // resumed has other arguments and the same version; Error(kExists) if a tensor of this name is not
-// the result of such a run; Error(kUnavailable) if another trainer leaves the job meanwhile;
-// Error(kDeadline) if another trainer does not call this in time; and what a layer throws. After an
-// error, the other trainers wait until this one leaves the job.
+// the result of such a run; Error(kDenied) if another job that runs has written it;
+// Error(kNotFound) for an unknown feature of edges; Error(kUnavailable) if another trainer leaves
+// the job meanwhile; Error(kDeadline) if another trainer does not call this in time;
+// Error(kOverloaded); and what a layer throws. After an error a trainer must leave the job, as its
+// process does if it ends: the others wait until then, and a further call of this would meet their
+// unfinished one.
 std::vector<DistTensor> Layerwise(const DistGraph& graph, const std::vector<LayerFunction>& layers,
                                   const std::vector<DistTensor>& features,
                                   const LayerwiseOptions& options = {});

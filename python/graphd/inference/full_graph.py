@@ -186,7 +186,6 @@ class _FullGraph:
         self._total = sum(self._num_batches(layer) for layer in range(len(layers)))
         persistent, resume, version = kept
         arguments = {
-            "layers": len(layers),
             "features": {of: str(_name_of(rows)) for of, rows in features.items()},
             "fanouts": [str(fanout) for fanout in fanouts],
             "batch_size": batch_size,
@@ -194,7 +193,6 @@ class _FullGraph:
             "edge_features": str(edge_features or []),
             "version": version,
             "seed": seed,
-            "trainers": g.session.world_size,
         }
         self._run = Run(g, name, len(layers), arguments, persistent, resume)
 
@@ -242,6 +240,7 @@ class _FullGraph:
                 if done < end:
                     done = self._compute_type(layer, ntype, batches, writer, begin, done, before)
                 begin = end
+        self._run.mark(layer, begin)  # the last type may have no output
 
     def _compute_type(
         self,
@@ -262,7 +261,14 @@ class _FullGraph:
                 out = self._layers[layer](block, inputs)
             rows = rows_of(out, ids, ntype, self._is_typed)
             if rows is None:  # for no node of the type
+                if done > begin:
+                    raise InvalidError(
+                        f"layer {layer} has returned no rows for a batch of nodes of type {ntype!r}, "
+                        "but rows for batches before it; expected rows for all or for none"
+                    )
                 done = begin + self._batches_of(nodes)
+                if self._report is not None:
+                    self._report(before + done, self._total)
                 break
             if tensor is None:
                 tensor = self._run.make(layer, ntype if self._is_typed else None, rows)

@@ -24,7 +24,8 @@ class Run:
     name : str
     num_layers : int
     arguments : dict
-        What must be the same when the run is resumed; its values are those of JSON.
+        What must be the same when the run is resumed, besides the numbers of layers and trainers;
+        its values are those of JSON.
     persistent, resumable : bool
         Whether the results outlive the job, and whether everything does.
     """
@@ -39,7 +40,10 @@ class Run:
         resumable: bool,
     ) -> None:
         self.g, self.name = g, name
-        texts = {key: json.dumps(value) for key, value in arguments.items()}
+        texts = {
+            key: value if isinstance(value, str) else json.dumps(value)
+            for key, value in arguments.items()
+        }
         self._run = _graphd.InferenceRun(g.handle, name, num_layers, texts, persistent, resumable)
 
     def begin(self) -> tuple[int, int]:

@@ -292,6 +292,68 @@ TEST_F(LayerwiseTest, GoesOnAfterKill9) {
   }
 }
 
+// Calls Layerwise twice with `resume`; returns how many batches the second call has computed.
+int64_t ComputedAgain(const DistGraph& graph, const std::vector<DistTensor>& masks,
+                      bool authors_only) {
+  int64_t computed = 0;
+  const LayerFunction layer = [&](const LayerBatch& batch) {
+    computed++;
+    return Mean(graph.schema(), batch, false);
+  };
+  const LayerFunction last = [&](const LayerBatch& batch) {
+    std::vector<Tensor> out = layer(batch);
+    if (authors_only) out.resize(1);
+    return out;
+  };
+  const LayerwiseOptions options{.name = "kept", .batch_size = 64, .nodes = masks, .resume = true};
+  Layerwise(graph, {layer, last}, FeaturesOf(graph), options);
+  computed = 0;
+  Layerwise(graph, {layer, last}, FeaturesOf(graph), options);
+  return computed;
+}
+
+TEST(LayerwiseTyped, ACompleteRunIsNotComputedAgainIfATypeHasNoOutput) {
+  const ServedGraphFixture served(TypedGraph(200, 300, 3), Daemons{{0}, {1}});
+  const DistGraph graph = DistGraph(Initialize(served.TrainerOptions(Transport::kAuto)));
+  EXPECT_EQ(ComputedAgain(graph, {}, true), 0);
+}
+
+TEST_F(LayerwiseTest, ACompleteRunIsNotComputedAgainByTrainersWithoutNodes) {
+  WithTrainers(served_, 3, "three", [&](const DistGraph& graph, int rank) {
+    TensorSpec spec;
+    spec.name = "chosen";
+    spec.dtype = DType::kBool;
+    const DistTensor mask = DistTensor::Create(graph, spec);
+    if (rank == 0) {
+      Tensor one = Tensor::Empty(DType::kBool, {1});
+      one.data()[0] = std::byte{1};
+      mask.Write(std::vector<int64_t>{5}, one);
+    }
+    graph.Barrier();
+    EXPECT_EQ(ComputedAgain(graph, {mask}, false), 0);
+    graph.Barrier();
+  });
+}
+
+TEST_F(LayerwiseTest, ATrainerDoesNotGoOnIfTrainer0HasFailed) {
+  WithTrainers(served_, 2, "failing", [&](const DistGraph& graph, int rank) {
+    TensorSpec spec;
+    spec.name = "mine";
+    DistTensor::Create(graph, spec);
+    graph.Barrier();
+    const auto run = [&](const std::string& name) {
+      Layerwise(graph, {MeanLayer(graph)}, FeaturesOf(graph), {.name = name});
+    };
+    if (rank == 0) {
+      ExpectError([&] { run("mine"); }, ErrorCode::kExists, "mine");
+      // The other trainer passes the barrier in which it waits when this one calls again.
+      ExpectError([&] { run("other"); }, ErrorCode::kUnavailable, "has left the job");
+    } else {
+      ExpectError([&] { run("mine"); }, ErrorCode::kUnavailable, "trainer 0 has not started");
+    }
+  });
+}
+
 TEST_F(LayerwiseTest, OtherArgumentsStartOverOnlyWithAnotherVersion) {
   const DistGraph graph = Connect();
   const auto layer = MeanLayer(graph);
@@ -321,6 +383,15 @@ TEST_F(LayerwiseTest, ErrorsSayWhatIsExpected) {
   expect({layer}, std::vector<DistTensor>{graph.edata("weight")}, {},
          "feature 'weight' does not belong to nodes");
   expect({layer}, features, {.batch_size = 0}, "batch_size 0: expected 1 or more");
+  expect({layer}, features, {.num_workers = -2}, "num_workers -2: expected -1..");
+  expect({layer}, features, {.name = ""}, "is empty");
+  expect({layer}, features, {.name = std::string(250, 'x')}, "is too long");
+  expect({layer}, features, {.version = "\xff"}, "is not valid UTF-8");
+  expect({layer}, features, {.name = "feat"}, "'feat' would be replaced by the result 'feat'");
+  TensorSpec none;
+  none.name = "no_node";
+  none.dtype = DType::kBool;
+  expect({layer}, features, {.nodes = {DistTensor::Create(graph, none)}}, "choose none");
   expect({layer}, features, {.fanouts = LayerFanouts({1, 2})},
          "fanouts for 2 layers, expected one for each of 1");
   expect({layer}, features, {.edge_features = {{0, "none"}}}, "none", ErrorCode::kNotFound);
@@ -328,6 +399,11 @@ TEST_F(LayerwiseTest, ErrorsSayWhatIsExpected) {
     return std::vector<Tensor>{Tensor::Empty(DType::kFloat32, {2, 3})};
   };
   expect({few}, features, {}, "layer 0 has returned 2 rows for 900 nodes of type '_N'");
+  int64_t calls = 0;
+  const LayerFunction sometimes = [&](const LayerBatch& batch) {
+    return calls++ == 0 ? layer(batch) : std::vector<Tensor>{};
+  };
+  expect({sometimes}, features, {.batch_size = 500}, "expected rows for all or for none");
   const LayerFunction nothing = [](const LayerBatch&) { return std::vector<Tensor>{}; };
   expect({nothing}, features, {}, "layer 0 has returned no rows");
   const LayerFunction throws = [](const LayerBatch&) -> std::vector<Tensor> {
@@ -339,7 +415,8 @@ TEST_F(LayerwiseTest, ErrorsSayWhatIsExpected) {
   DistTensor::Create(graph, spec);
   expect({layer}, features, {.name = "mine"}, "is not the result of layer-wise inference",
          ErrorCode::kExists);
-  EXPECT_EQ(Layerwise(graph, {layer}, features).size(), 1U);
+  const auto all = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(Layerwise(graph, {layer}, features, {.batch_size = all}).size(), 1U);
 }
 
 }  // namespace
