@@ -284,7 +284,8 @@ int CarryOutServerOrder(const HostOrder& order, const std::string& input, GuardS
         break;
       case HostAction::kRun:
       case HostAction::kFollowJob:
-        Throw(ErrorCode::kInternal, "a job is not a server order");
+      case HostAction::kServerLogs:
+        Throw(ErrorCode::kInternal, "this is not a server order");
     }
     Send({{"t", "done"}});
     return 0;
