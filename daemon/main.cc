@@ -26,6 +26,7 @@
 #include "daemon/check_config.h"
 #include "daemon/graph_switcher.h"
 #include "daemon/load.h"
+#include "daemon/load_progress.h"
 #include "daemon/logging/daemon_log.h"
 #include "daemon/metrics/metrics_endpoint.h"
 #include "daemon/options.h"
@@ -177,6 +178,9 @@ class Graphd {
         store_);
     Listener* const tcp = listeners_->tcp();
     Listener& local = listeners_->local();
+    // The metrics end before what they are made of.
+    std::optional<LoadProgress> progress;
+    progress.emplace(options_.server_name, local.text());
     std::unique_ptr<MetricsEndpoint> metrics;
     if (!options_.metrics_address.empty()) {
       metrics = std::make_unique<MetricsEndpoint>(options_.metrics_address, options_.metrics_port,
@@ -184,7 +188,10 @@ class Graphd {
       LogInfo("metrics are at http://", metrics->text(), "/metrics");
     }
     WatchSignals();
-    Loaded loaded = Load();
+    if (metrics) {
+      metrics->ShowLoading(options_.server_name, [&progress] { return progress->bytes(); });
+    }
+    Loaded loaded = Load(*progress);
     const std::string graph_name = loaded.version->graph->meta().graph_name;
     AdviseOnPages(*loaded.version->graph);
     GraphVersions graphs(std::exchange(loaded.version, nullptr));
@@ -259,6 +266,7 @@ class Graphd {
         return NumbersOf(context, info, connections_, max_connections_);
       });
     }
+    progress.reset();
     // The metrics end before what they are made of.
     const auto end_of_metrics = kj::defer([&metrics] { metrics = nullptr; });
     MemoryTrimmer trimmer(context.buffers);
@@ -466,16 +474,27 @@ class Graphd {
     }
   }
 
+  kj::Promise<void> TellLoading(LoadProgress& progress) {
+    return io_.provider->getTimer()
+        .afterDelay(LoadProgress::kTellMilliseconds * kj::MILLISECONDS)
+        .then([this, &progress] {
+          progress.Tell();
+          return TellLoading(progress);
+        });
+  }
+
   // Loads on a thread of its own, so that signals are handled meanwhile: a signal to stop ends the
   // process here.
-  Loaded Load() {
+  Loaded Load(LoadProgress& progress) {
     auto loaded = kj::newPromiseAndCrossThreadFulfiller<void>();
     // The fulfiller is behind a pointer, because its destructor may throw.
     auto fulfiller = std::make_shared<decltype(loaded.fulfiller)>(kj::mv(loaded.fulfiller));
     Loaded loaded_parts;
-    std::thread loader([this, fulfiller, &loaded_parts] {
+    std::thread loader([this, fulfiller, &loaded_parts, &progress] {
       try {
-        loaded_parts.version = LoadGraph(options_, store_);
+        loaded_parts.version =
+            LoadGraph(options_, store_,
+                      [&progress](uint64_t done, uint64_t total) { progress.Set(done, total); });
         loaded_parts.tensors = LoadTensors(options_, *loaded_parts.version->graph);
         (*fulfiller)->fulfill();
       } catch (...) {
@@ -483,6 +502,7 @@ class Graphd {
       }
     });
     try {
+      const auto telling = TellLoading(progress).eagerlyEvaluate(nullptr);
       auto interrupted = stopping_.addBranch().then([this] {
         LogInfo("stopped while loading");
         listeners_.reset();
