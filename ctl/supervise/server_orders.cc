@@ -58,6 +58,11 @@ std::unique_ptr<ControlClient> Connect(const ServerSpec& server) {
   return ControlClient::ConnectUnix(socket, kConnectTimeout);
 }
 
+nlohmann::json StatusOf(const ServerSpec& server) {
+  if (auto loading = LoadingStatusOf(SocketOf(server))) return *std::move(loading);
+  return StatusToJson(Connect(server)->Status());
+}
+
 // Returns the user of the process that listens on the socket.
 uid_t UserOf(const std::string& socket) {
   const UniqueFd fd = ConnectUnix(socket, static_cast<int>(kConnectTimeout.count()));
@@ -269,7 +274,7 @@ int CarryOutServerOrder(const HostOrder& order, const std::string& input, GuardS
         StopJobs(order);
         break;
       case HostAction::kStatus:
-        Send({{"t", "status"}, {"status", StatusToJson(Connect(order.server)->Status())}});
+        Send({{"t", "status"}, {"status", StatusOf(order.server)}});
         break;
       case HostAction::kControl:
         Send(CarryOutControl(order.control, *Connect(order.server), Send, input));
@@ -284,7 +289,8 @@ int CarryOutServerOrder(const HostOrder& order, const std::string& input, GuardS
         break;
       case HostAction::kRun:
       case HostAction::kFollowJob:
-        Throw(ErrorCode::kInternal, "a job is not a server order");
+      case HostAction::kServerLogs:
+        Throw(ErrorCode::kInternal, "this is not a server order");
     }
     Send({{"t", "done"}});
     return 0;

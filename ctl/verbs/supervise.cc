@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "ctl/hosts/frame_reader.h"
+#include "ctl/logs/send_logs.h"
 #include "ctl/slurm/srun.h"
 #include "ctl/supervise/detach.h"
 #include "ctl/supervise/job_orders.h"
@@ -52,6 +53,7 @@ int Supervise(GuardState& guard) {
             " and the launching host has ", order.version, "; install the same version on both");
     }
     if (order.action == HostAction::kFollowJob) return FollowJob(order);
+    if (order.action == HostAction::kServerLogs) return SendServerLogs(order, std::move(rest));
     if (order.action != HostAction::kRun) return CarryOutServerOrder(order, rest, guard);
     if (order.job.detach) return RunDetached(std::move(order), std::move(rest), guard);
     return Supervisor(std::move(order), std::move(rest), guard).Run();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "daemon/metrics/metrics_page.h"
 #include "daemon/serving/listener.h"
@@ -30,6 +31,12 @@ class MetricsEndpoint {
   MetricsEndpoint(const MetricsEndpoint&) = delete;
   MetricsEndpoint& operator=(const MetricsEndpoint&) = delete;
 
+  // Sets what is shown until Serve(): the server's name and, by `bytes`, how many bytes of the
+  // partitions are in memory, and how many will be. The endpoint's thread calls `bytes`.
+  void ShowLoading(const std::string& server_name,
+                   std::function<std::pair<uint64_t, uint64_t>()> bytes) {
+    page_.SetLoading(server_name, std::move(bytes));
+  }
   // Sets where the metrics come from. The endpoint's thread calls `source`.
   void Serve(std::function<ServerNumbers()> source) { page_.SetSource(std::move(source)); }
   std::string text() const { return listener_.text(); }  // "127.0.0.1:9464"

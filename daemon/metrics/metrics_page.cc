@@ -59,9 +59,18 @@ std::string ToOpenMetrics(const std::string& text) {
   return out + "# EOF\n";
 }
 
+void MetricsPage::SetLoading(const std::string& server_name,
+                             std::function<std::pair<uint64_t, uint64_t>()> bytes) {
+  const MutexLock lock(mutex_);
+  server_name_ = server_name;
+  loading_ = std::move(bytes);
+  text_.clear();
+}
+
 void MetricsPage::SetSource(std::function<ServerNumbers()> source) {
   const MutexLock lock(mutex_);
   source_ = std::move(source);
+  loading_ = nullptr;
   text_.clear();
 }
 
@@ -74,6 +83,7 @@ std::string MetricsPage::Text() {
     AddServerMetrics(source_(), builder);
   } else {
     AddStateMetric("loading", builder);
+    if (loading_) AddLoading(server_name_, loading_(), builder);
   }
   text_ = prometheus::TextSerializer().Serialize(std::move(builder).Finish());
   made_ = Clock::now();

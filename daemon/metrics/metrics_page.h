@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -17,8 +18,13 @@ std::string ToOpenMetrics(const std::string& text);
 // second, so that frequent scrapes cost the daemon no more than rare ones. Thread-safe.
 class MetricsPage {
  public:
+  // Sets what the page has as long as there is no source: the server's name, and the bytes of its
+  // partitions that are in memory and those that will be, which is 0 if it is not known. `bytes` is
+  // called under a lock by threads that ask for the text.
+  void SetLoading(const std::string& server_name,
+                  std::function<std::pair<uint64_t, uint64_t>()> bytes);
   // Sets where the metrics come from: `source` is called under a lock by threads that ask for the
-  // text. Without a source, the daemon's state is "loading".
+  // text. Without a source, the daemon's state is "loading". Nothing else is called afterwards.
   void SetSource(std::function<ServerNumbers()> source);
   // Returns the page.
   std::string Text();
@@ -26,6 +32,8 @@ class MetricsPage {
  private:
   Mutex mutex_;
   std::function<ServerNumbers()> source_ GRAPHD_GUARDED_BY(mutex_);
+  std::string server_name_ GRAPHD_GUARDED_BY(mutex_);
+  std::function<std::pair<uint64_t, uint64_t>()> loading_ GRAPHD_GUARDED_BY(mutex_);
   std::string text_ GRAPHD_GUARDED_BY(mutex_);
   Clock::time_point made_ GRAPHD_GUARDED_BY(mutex_){};
 };
