@@ -243,9 +243,9 @@ class Graphd {
                            tls_.get(),
                            secret_.get()};
     if (metrics) {
-      metrics->Serve([this, &context, &info] {
-        return NumbersOf(context, info, connections_, max_connections_);
-      });
+      metrics->Serve([this, &context,
+                      &info] { return NumbersOf(context, info, connections_, max_connections_); },
+                     [this] { return loops_.IsAlive(); });
     }
     // The metrics end before what they are made of.
     const auto end_of_metrics = kj::defer([&metrics] { metrics = nullptr; });
