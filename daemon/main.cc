@@ -262,9 +262,9 @@ class Graphd {
                            tls_.get(),
                            secret_.get()};
     if (metrics) {
-      metrics->Serve([this, &context, &info] {
-        return NumbersOf(context, info, connections_, max_connections_);
-      });
+      metrics->Serve([this, &context,
+                      &info] { return NumbersOf(context, info, connections_, max_connections_); },
+                     [this] { return loops_.IsAlive(); });
     }
     progress.reset();
     // The metrics end before what they are made of.

@@ -48,7 +48,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(ControlVerb, {{ControlVerb::kDrain, "drain"},
                                            {ControlVerb::kRequests, "requests"},
                                            {ControlVerb::kMemory, "memory"},
                                            {ControlVerb::kSwitch, "switch"}})
-GRAPHD_JSON_FIELDS(ControlOrder, verb, by, reason, job, level, most, part_config, version)
+GRAPHD_JSON_FIELDS(ControlOrder, verb, by, reason, job, level, most, part_config, version, wait)
 GRAPHD_JSON_FIELDS(HostOrder, action, version, only_trainers, server, job, trainers,
                    trainers_on_machine, is_master, host_timeout, server_grace, meeting, stop_job,
                    stop_grace, force, stop_timeout, control, peers, key_files, follow, logs)
