@@ -93,7 +93,7 @@ _graphctl() {
         *::--ssh_port | *::--ssh_username | *::--stall-timeout | *::--stall_timeout | \
         *::--start-timeout | *::--start_timeout | *::--state-dir | *::--state_dir | \
         *::--store-as | *::--store_as | *::--tensor | *::--tensors | *::--timeout | \
-        *::--trainer-hosts | *::--trainer_hosts | *::--workspace | *::-n)
+        *::--trainer-hosts | *::--trainer_hosts | *::--wait | *::--workspace | *::-n)
         skip=yes ;;
     esac
   done
@@ -142,7 +142,7 @@ _graphctl() {
         --server-name | --server_grace | --server_name | --since | --split | --src-col | \
         --src_col | --ssh-port | --ssh-username | --ssh_port | --ssh_username | \
         --stall-timeout | --stall_timeout | --start-timeout | --start_timeout | --store-as | \
-        --store_as | --tensor | --tensors | --timeout | -n)
+        --store_as | --tensor | --tensors | --timeout | --wait | -n)
         return ;;
   esac
   if [[ -n $paths ]]; then
@@ -359,7 +359,7 @@ _graphctl() {
     'server drain')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json
-        --reason'
+        --reason --wait'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
         --ssh-accept-new --connect-timeout --host-timeout'
       ;;
