@@ -10,7 +10,6 @@ import shutil
 import tempfile
 import unittest
 
-import yaml
 from manifests import Schema, find, render
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")

@@ -16,7 +16,7 @@ import urllib.error
 import urllib.request
 
 NODE = "10.98.0.254"
-CLONE_NEWNET = 0x40000000  # from sched.h, since Python 3.11 has no os.unshare
+CLONE_NEWNET = 0x40000000  # The value in sched.h. Python 3.11 has no os.unshare.
 
 
 def run(*words, **options):

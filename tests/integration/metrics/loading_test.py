@@ -164,7 +164,14 @@ class Loading(unittest.TestCase):
         self.allow(1 << 40)
         wait_until("it to be ready", lambda: self.metrics().get('graphd_state{state="ready"}') == 1)
         self.assertNotIn("graphd_loading_bytes", self.metrics())
-        self.assertRegex(self.notices(), r"(?s)STATUS=loading: \d+ % of .*READY=1")
+        told = []
+
+        def is_ready():
+            told.append(self.notices())
+            return "READY=1" in "".join(told)
+
+        wait_until("the service manager to be told", is_ready)
+        self.assertRegex("".join(told), r"(?s)STATUS=loading: \d+ % of .*READY=1")
         done = self.status()
         self.assertEqual((done.returncode, "wide' loading" in done.stdout), (0, False), done.stderr)
         page, said = browse(f"http://{self.address}/", 3000)
