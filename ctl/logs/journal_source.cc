@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/strings.h"
 
 namespace graphd::ctl {
@@ -65,11 +66,10 @@ void JournalSource::Start(std::vector<std::string> more) {
       StrCat("--priority=", PrioritiesFrom(options_.least_level))};
   words.insert(words.end(), more.begin(), more.end());
   // Fields that begin with "_" are those of journald, which no other process can forge.
-  for (const char* word : {"_SYSTEMD_UNIT=", "+", "UNIT="}) {
-    const std::string match = word;
-    words.push_back(match == "+" ? match : match + options_.unit);
+  for (std::string match : {StrCat("_SYSTEMD_UNIT=", options_.unit), std::string("+"),
+                            StrCat("UNIT=", options_.unit), std::string("_PID=1")}) {
+    words.push_back(std::move(match));
   }
-  words.push_back("_PID=1");
   child_ = StartChild(std::move(words));
   child_.in.reset();
   runs_ = true;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -39,12 +38,6 @@ std::string FieldText(const json& entry, const char* name) {
 
 }  // namespace
 
-int64_t MicrosecondsNow() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 int RankOfLevel(std::string_view level) {
   const auto found = std::find(kLevels.begin(), kLevels.end(), level);
   return found == kLevels.end() ? 1 : static_cast<int>(found - kLevels.begin());
@@ -52,13 +45,7 @@ int RankOfLevel(std::string_view level) {
 
 std::string EncodeRecord(const LogRecord& record) {
   json line = {{"us", record.microseconds}, {"level", record.level}, {"text", record.text}};
-  const auto add = [&line](const char* key, const std::string& value) {
-    if (!value.empty()) line[key] = value;
-  };
-  add("job", record.job);
-  add("peer", record.peer);
-  add("op", record.op);
-  add("program", record.program);
+  record.ForEachField([&line](const char* key, const std::string& value) { line[key] = value; });
   return line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

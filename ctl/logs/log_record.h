@@ -18,14 +18,20 @@ struct LogRecord {
   // about the unit. Only the journal has them; else they are empty.
   std::string job, peer, op, program;
 
+  // Calls f(name, value) for each field that is not empty.
+  template <class F>
+  void ForEachField(F f) const {
+    if (!job.empty()) f("job", job);
+    if (!peer.empty()) f("peer", peer);
+    if (!op.empty()) f("op", op);
+    if (!program.empty()) f("program", program);
+  }
+
   // Returns about the memory that the record takes, in bytes.
   size_t size() const {
     return sizeof(LogRecord) + text.size() + job.size() + peer.size() + op.size() + program.size();
   }
 };
-
-// Returns the time of this machine's clock, in microseconds since 1970.
-int64_t MicrosecondsNow();
 
 // Returns a number that is larger for more important levels; 1 for a level that is not known.
 int RankOfLevel(std::string_view level);

@@ -17,13 +17,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/strings.h"
-#include "ctl/hosts/frame_reader.h"
 #include "ctl/logs/file_source.h"
 #include "ctl/logs/journal_source.h"
 #include "ctl/logs/record_merge.h"
+#include "ctl/supervise/answer.h"
 #include "wire/connection.h"
 #include "wire/ip_config.h"
 
@@ -38,11 +39,6 @@ constexpr auto kBeat = std::chrono::milliseconds(250);  // between two frames wi
 constexpr int kConnectMilliseconds = 1000;
 // The time, in microseconds, that a record may take from its daemon until journalctl shows it.
 constexpr int64_t kJournalDelay = 300'000;
-
-void SendFrame(const nlohmann::json& header, std::string_view payload = {}) {
-  const std::string frame = EncodeFrame(header, payload);
-  WriteExactly(STDOUT_FILENO, std::as_bytes(std::span(frame)), "standard output");
-}
 
 std::string RuntimeDirectoryOf(const ServerSpec& server) {
   return server.runtime_dir.empty() ? RuntimeDir() : server.runtime_dir;
@@ -275,10 +271,7 @@ int SendServerLogs(const HostOrder& order, std::string input) {
     SendFrame({{"t", "done"}});
     return 0;
   } catch (const Error& error) {
-    const std::string frame = EncodeFrame(
-        {{"t", "error"}, {"code", ErrorCodeName(error.code())}, {"text", error.what()}});
-    [[maybe_unused]] const ssize_t put = ::write(STDOUT_FILENO, frame.data(), frame.size());
-    return ExitCode(error.code());
+    return SendError(error);
   }
 }
 

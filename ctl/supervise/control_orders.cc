@@ -2,12 +2,12 @@
 #include "ctl/supervise/control_orders.h"
 
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 
 #include "base/clock.h"
 #include "base/strings.h"
+#include "ctl/supervise/answer.h"
 #include "ctl/supervise/switch_order.h"
 #include "graph/id_json.h"
 
@@ -30,16 +30,6 @@ std::vector<std::string> JobsAt(ControlClient& client) {
   return jobs;
 }
 
-// Sleeps for a while. Throws if standard input ends, because nobody waits any more then.
-void SleepWhileAsked() {
-  pollfd input{STDIN_FILENO, POLLIN, 0};
-  if (::poll(&input, 1, kDrainPollMilliseconds) <= 0) return;
-  char bytes[256];
-  if (::read(STDIN_FILENO, bytes, sizeof bytes) == 0) {
-    Throw(ErrorCode::kUnavailable, "graphctl has ended; the server stays drained");
-  }
-}
-
 json Drain(const ControlOrder& order, ControlClient& client) {
   const bool on = order.verb == ControlVerb::kDrain;
   const bool changed = client.Drain(on, order.by, order.reason);
@@ -52,7 +42,9 @@ json Drain(const ControlOrder& order, ControlClient& client) {
           jobs.size() == 1 ? "job " : "jobs ", Join(jobs, ", "), jobs.size() == 1 ? " is" : " are",
           " still attached; wait again, or end them with graphctl stop or graphctl server end_job");
     }
-    SleepWhileAsked();
+    if (!PauseWhileAsked(kDrainPollMilliseconds)) {
+      Throw(ErrorCode::kUnavailable, "graphctl has ended; the server stays drained");
+    }
     jobs = JobsAt(client);
   }
   return {{"changed", changed}, {"jobs", jobs}};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/logging/daemon_log.h"
 
-#include <chrono>
 #include <exception>
 #include <utility>
 #include <vector>
@@ -61,10 +60,7 @@ void DaemonLog::Put(LogLevel level, const std::string& text, const LogFields& fi
     if (!to_stream_ && SendToJournal(server_name_, level, text, fields)) return;
     line = JournalStreamLine(level, text);
   } else {
-    line = LogText(level, text,
-                   std::chrono::duration_cast<std::chrono::microseconds>(
-                       std::chrono::system_clock::now().time_since_epoch())
-                       .count());
+    line = LogText(level, text, MicrosecondsNow());
   }
   [[maybe_unused]] const ssize_t written = ::write(fd_, line.data(), line.size());
 }

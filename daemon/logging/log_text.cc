@@ -28,19 +28,7 @@ std::string Stamp(int64_t microseconds) {
 std::string LogText(LogLevel level, const std::string& text, int64_t microseconds) {
   static constexpr const char* kNames[] = {"debug", "info", "warning", "error"};
   std::string line = Stamp(microseconds) + " " + kNames[static_cast<size_t>(level)] + " ";
-  for (const char byte : text) {
-    const auto code = static_cast<unsigned char>(byte);
-    if (byte == '\n') {
-      line += "\n    ";
-    } else if (byte == '\t' || (code >= ' ' && code != 0x7f)) {
-      line += byte;
-    } else {
-      char escaped[8];
-      std::snprintf(escaped, sizeof escaped, "\\x%02x", code);
-      line += escaped;
-    }
-  }
-  return line + "\n";
+  return line + IndentedText(text) + "\n";
 }
 
 }  // namespace graphd

@@ -49,6 +49,23 @@ void SetLogLevel(LogLevel level) noexcept { g_level.store(level, std::memory_ord
 
 void SetLogSink(LogSink* sink) noexcept { g_sink.store(sink, std::memory_order_release); }
 
+std::string IndentedText(const std::string& text) {
+  std::string shown;
+  for (const char byte : text) {
+    const auto code = static_cast<unsigned char>(byte);
+    if (byte == '\n') {
+      shown += "\n    ";
+    } else if (byte == '\t' || (code >= ' ' && code != 0x7f)) {
+      shown += byte;
+    } else {
+      char escaped[8];
+      std::snprintf(escaped, sizeof escaped, "\\x%02x", code);
+      shown += escaped;
+    }
+  }
+  return shown;
+}
+
 bool IsJournalStream(int fd) noexcept {
   static const JournalStream stream;
   if (stream.inode == 0) return false;

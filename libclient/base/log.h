@@ -35,6 +35,9 @@ void SetLogSink(LogSink* sink) noexcept;
 
 void LogLine(LogLevel level, const std::string& text, const LogFields& fields = {});
 
+// Returns a text for one record of a log or a terminal: further lines are indented by four spaces,
+// so that none looks like another record, and control characters other than tabs are escaped.
+std::string IndentedText(const std::string& text);
 // Returns whether a descriptor is the stream to journald that the service manager has opened.
 bool IsJournalStream(int fd) noexcept;
 // Returns a line in the form that journald expects of such a stream: "<4>text\n".

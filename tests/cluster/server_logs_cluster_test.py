@@ -4,13 +4,12 @@ followed, and a host whose cable is pulled is named while the others go on."""
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import unittest
 
-from cluster_case import ClusterCase, start_cluster
-from harness import DEADLINE, SLOW, partition, read_line
+from cluster_case import ClusterCase, give_partitions, start_cluster
+from harness import DEADLINE, SLOW, read_line
 
 LOST_SECONDS = 2
 
@@ -19,12 +18,7 @@ def setUpModule():
     global cluster
     cluster = start_cluster(("graphctl", "graphd"))
     unittest.addModuleCleanup(cluster.close)
-    partition(cluster.root, 3)
-    for number, machine in enumerate(cluster.machines):
-        workspace = machine.folder + "/srv/ws"
-        os.mkdir(workspace)
-        shutil.copy(cluster.root + "/ring.json", workspace)
-        shutil.copytree(f"{cluster.root}/part{number}", f"{workspace}/part{number}")
+    give_partitions(cluster)
     os.mkdir(cluster.operator.folder + "/srv/ws")
     with open(cluster.operator.folder + "/srv/ws/ip.txt", "w") as out:
         out.write("".join(each.address + "\n" for each in cluster.machines))

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/strings.h"
 #include "ctl/logs/log_record.h"
 #include "ctl/logs/since.h"

@@ -96,7 +96,7 @@ class ServerLogs(GraphctlTest):
         shown = [read_line(follower.stdout) for _ in range(2)]
         self.assertEqual([line.count("while it follows") for line in shown], [1, 1])
 
-        # One of its two helpers is killed.
+        # The test kills the helper of one host.
         def supervisors():
             return sorted(pid for pid, command in self.left() if " supervise" in command)
         guard = wait_until("its helpers", supervisors)[0]

@@ -119,7 +119,7 @@ TEST_F(StartTest, AClientCanNotFillTheLog) {
   std::smatch told;
   ASSERT_TRUE(std::regex_search(log, told, std::regex("(\\d+) lines about 'attach' were left out")))
       << log;
-  // One more line may tell that the job has attached.
+  // The line that tells that the job has attached may be among those that were left out.
   const size_t lines = refusals + std::stoul(told[1]);
   EXPECT_TRUE(lines == kAttempts || lines == kAttempts + 1) << log;
   EXPECT_THAT(log, HasSubstr("job flood has left"));
