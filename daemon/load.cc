@@ -131,7 +131,7 @@ std::shared_ptr<ServedGraph> Serve(const DaemonOptions& options, KeptGraph& load
 
 // Returns the note about the last switch if it decides what is served.
 std::optional<SwitchRecord> LastSwitch(const DaemonOptions& options) {
-  const std::optional<SwitchRecord> last = SwitchRecord::Read(SwitchPath(options));
+  std::optional<SwitchRecord> last = SwitchRecord::Read(SwitchPath(options));
   if (!last) return std::nullopt;
   if (last->Holds(options.part_config)) return last;
   LogInfo("the configuration names ", options.part_config, " now, so the switch to ",
