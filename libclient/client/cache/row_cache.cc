@@ -85,7 +85,9 @@ RowCache::~RowCache() = default;
 
 struct RowCache::Place {
   std::byte* set = nullptr;
-  std::byte* before = nullptr;      // the set where the row was before its extent was added
+  // The set where the row was before its extent was added or, if the feature keeps rows, where this
+  // one is if it is kept.
+  std::byte* before = nullptr;
   uint64_t lock = 0;                // when the row was found
   const std::byte* slot = nullptr;  // null: the row is missing
   uint32_t bit = 0;
@@ -95,7 +97,8 @@ struct RowCache::Place {
 // The extents of a feature, as this process sees them at one time.
 struct RowCache::Extents {
   uint32_t count = 0;
-  const Choices* choices = nullptr;
+  const uint8_t* now = nullptr;  // Choices::now
+  const uint8_t* before = nullptr;
   std::array<std::byte*, kMostExtents> begin;
 };
 
@@ -131,6 +134,7 @@ class RowCache::Change {
     set_.used.store(0, std::memory_order_relaxed);
     set_.order.store(0, std::memory_order_relaxed);
     set_.queue.store(0, std::memory_order_relaxed);
+    set_.kept.store(0, std::memory_order_relaxed);
     for (auto& tags : set_.tags) tags.store(0, std::memory_order_relaxed);
   }
   CacheSet& set_;
@@ -163,10 +167,17 @@ RowCache::Extents RowCache::ExtentsOf(size_t table) {
     const uint32_t extent = shared.extents[i].load(std::memory_order_relaxed);
     extents.begin[i] = memory_.extent(std::min(extent, memory_.num_extents() - 1));
   }
-  std::call_once(computed_[extents.count],
-                 [&] { choices_[extents.count] = std::make_unique<Choices>(extents.count); });
-  extents.choices = choices_[extents.count].get();
+  const Choices& choices = ChoicesOf(extents.count);
+  const uint32_t kept =
+      std::min(shared.kept_extents.load(std::memory_order_acquire), extents.count);
+  extents.now = choices.now.data();
+  extents.before = kept == 0 ? choices.before.data() : ChoicesOf(kept).now.data();
   return extents;
+}
+
+const RowCache::Choices& RowCache::ChoicesOf(uint32_t count) {
+  std::call_once(computed_[count], [&] { choices_[count] = std::make_unique<Choices>(count); });
+  return *choices_[count];
 }
 
 RowCache::Place RowCache::Locate(const Table& table, const Extents& extents,
@@ -175,8 +186,8 @@ RowCache::Place RowCache::Locate(const Table& table, const Extents& extents,
   const uint64_t set = (hash >> 32) * table.sets_per_extent >> 32;
   const size_t i = hash % Choices::kSize;
   Place place;
-  place.set = extents.begin[extents.choices->now[i]] + set * table.set_bytes;
-  place.before = extents.begin[extents.choices->before[i]] + set * table.set_bytes;
+  place.set = extents.begin[extents.now[i]] + set * table.set_bytes;
+  place.before = extents.begin[extents.before[i]] + set * table.set_bytes;
   place.tag = TagOf(hash);
   return place;
 }
@@ -270,8 +281,9 @@ void RowCache::Read(size_t index, std::span<const int64_t> ids, std::span<const 
 }
 
 void RowCache::Store(const Table& table, const Extents& extents, int64_t id, const std::byte* row,
-                     Stored& stored) const noexcept {
-  const Place place = Locate(table, extents, id);
+                     bool keep, Stored& stored) const noexcept {
+  Place place = Locate(table, extents, id);
+  if (keep) place.set = place.before;
   auto& set = *reinterpret_cast<CacheSet*>(place.set);
   const Change change(set, pid_);
   if (!change.held()) return;
@@ -279,14 +291,33 @@ void RowCache::Store(const Table& table, const Extents& extents, int64_t id, con
     return place.set + sizeof(CacheSet) + way * table.slot_bytes;
   };
   const uint32_t used = set.used.load(std::memory_order_relaxed);
-  for (uint32_t matches = Matches(set, place.tag) & used; matches != 0; matches &= matches - 1) {
-    const auto way = static_cast<unsigned>(std::countr_zero(matches));
-    if (__atomic_load_n(reinterpret_cast<int64_t*>(slot_of(way)), __ATOMIC_RELAXED) == id) return;
-  }
+  const uint32_t kept = set.kept.load(std::memory_order_relaxed);
   SieveQueue queue{set.order.load(std::memory_order_relaxed), 0, 0};
   const uint32_t numbers = set.queue.load(std::memory_order_relaxed);
   queue.size = static_cast<uint8_t>(std::min(numbers & 0xff, uint32_t{kSetRows}));
   queue.hand = static_cast<uint8_t>(numbers >> 8);
+  const auto save_queue = [&] {
+    set.order.store(queue.order, std::memory_order_relaxed);
+    set.queue.store(queue.size | uint32_t{queue.hand} << 8, std::memory_order_relaxed);
+  };
+  const auto keep_way = [&](unsigned way) {
+    set.kept.store(kept | 1U << way, std::memory_order_relaxed);
+    stored.kept++;
+    stored.staying++;
+  };
+  keep = keep && static_cast<unsigned>(std::popcount(kept)) < kMostKept;
+  for (uint32_t matches = Matches(set, place.tag) & used; matches != 0; matches &= matches - 1) {
+    const auto way = static_cast<unsigned>(std::countr_zero(matches));
+    if (__atomic_load_n(reinterpret_cast<int64_t*>(slot_of(way)), __ATOMIC_RELAXED) != id) continue;
+    if ((kept >> way & 1) != 0) {
+      stored.staying++;
+    } else if (keep) {
+      queue.Erase(way);
+      save_queue();
+      keep_way(way);
+    }
+    return;
+  }
   unsigned way = static_cast<unsigned>(std::countr_one(used));
   if (queue.size == kSetRows || way >= kSetRows) {
     if (queue.size == 0) return;  // damaged
@@ -302,22 +333,36 @@ void RowCache::Store(const Table& table, const Extents& extents, int64_t id, con
   SetTag(set, way, place.tag);
   set.visited.fetch_and(~(1U << way), std::memory_order_relaxed);
   set.used.store(used | 1U << way, std::memory_order_relaxed);
-  queue.Insert(way);
-  set.order.store(queue.order, std::memory_order_relaxed);
-  set.queue.store(queue.size | uint32_t{queue.hand} << 8, std::memory_order_relaxed);
+  if (keep) {
+    keep_way(way);
+  } else {
+    queue.Insert(way);
+  }
+  save_queue();
   stored.inserted++;
 }
 
 void RowCache::Insert(size_t index, std::span<const int64_t> ids,
                       std::span<const int64_t> positions, const std::byte* rows) {
+  StoreRows(index, ids, positions, rows, false);
+}
+
+int64_t RowCache::Keep(size_t index, std::span<const int64_t> ids,
+                       std::span<const int64_t> positions, const std::byte* rows) {
+  return StoreRows(index, ids, positions, rows, true);
+}
+
+int64_t RowCache::StoreRows(size_t index, std::span<const int64_t> ids,
+                            std::span<const int64_t> positions, const std::byte* rows, bool keep) {
   constexpr size_t kRowsAtOnce = 1024;  // between two looks at whether an extent is needed
   constexpr size_t kAhead = 8;
-  if (!CanHold(index)) return;
+  if (!CanHold(index)) return 0;
+  int64_t staying = 0;
   const Table& table = tables_[index];
   for (size_t begin = 0; begin < ids.size(); begin += kRowsAtOnce) {
     GrowIfNeeded(index);
     const Extents extents = ExtentsOf(index);
-    if (extents.count == 0) return;
+    if (extents.count == 0) break;
     Stored stored;
     const size_t end = std::min(begin + kRowsAtOnce, ids.size());
     for (size_t i = begin; i < end; i++) {
@@ -325,12 +370,33 @@ void RowCache::Insert(size_t index, std::span<const int64_t> ids,
         __builtin_prefetch(Locate(table, extents, ids[i + kAhead]).set, 1);
       }
       const std::byte* row = rows + static_cast<size_t>(positions[i]) * table.row_bytes;
-      Store(table, extents, ids[i], row, stored);
+      Store(table, extents, ids[i], row, keep, stored);
     }
     inserted_.fetch_add(stored.inserted, std::memory_order_relaxed);
     evicted_.fetch_add(stored.evicted, std::memory_order_relaxed);
+    kept_.fetch_add(stored.kept, std::memory_order_relaxed);
     memory_.tables()[index].evicted.fetch_add(stored.evicted, std::memory_order_relaxed);
+    staying += stored.staying;
   }
+  return staying;
+}
+
+void RowCache::PrepareToKeep(size_t index, uint64_t rows) noexcept {
+  CacheTable& shared = memory_.tables()[index];
+  if (!CanHold(index) || shared.kept_extents.load(std::memory_order_acquire) != 0) return;
+  // Sets are not filled evenly, so that some room is needed beyond that of the rows.
+  const uint64_t in_extent =
+      std::max<uint64_t>(tables_[index].sets_per_extent * kMostKept * 4 / 5, 1);
+  uint32_t count = shared.num_extents.load(std::memory_order_acquire);
+  while (count == 0 || count * in_extent < rows) {
+    Grow(index);
+    const uint32_t now = shared.num_extents.load(std::memory_order_acquire);
+    if (now == count) break;  // no more are left, or another process adds one at this time
+    count = now;
+  }
+  if (count == 0) return;
+  uint32_t none = 0;
+  shared.kept_extents.compare_exchange_strong(none, count, std::memory_order_acq_rel);
 }
 
 uint32_t RowCache::Reserved() const noexcept {
@@ -412,9 +478,9 @@ void RowCache::Grow(size_t index) noexcept {
 }
 
 RowCacheCounts RowCache::counts() const noexcept {
-  return {hits_.load(std::memory_order_relaxed), misses_.load(std::memory_order_relaxed),
+  return {hits_.load(std::memory_order_relaxed),      misses_.load(std::memory_order_relaxed),
           hit_bytes_.load(std::memory_order_relaxed), inserted_.load(std::memory_order_relaxed),
-          evicted_.load(std::memory_order_relaxed)};
+          evicted_.load(std::memory_order_relaxed),   kept_.load(std::memory_order_relaxed)};
 }
 
 uint64_t RowCache::used_bytes() const noexcept {

@@ -24,11 +24,13 @@ struct RowCacheCounts {
   uint64_t hit_bytes = 0;  // the size of the rows that were read
   uint64_t inserted = 0;   // rows that were stored
   uint64_t evicted = 0;    // rows that made room for them
+  uint64_t kept = 0;       // rows that Keep has made stay, and that did not before
 };
 
 // A bounded cache of rows that never change: features of nodes and edges that are read from other
 // machines. It lies in memory that the processes of a machine may share (cache_layout.h), and
-// evicts by SIEVE.
+// evicts by SIEVE, but for rows that Keep has made stay: a static part, as in PaGraph (Lin et al.,
+// SoCC 2020) and GNNLab (Yang et al., EuroSys 2022).
 //
 // Thread-safe, also between processes, without waiting: readers lock nothing, and a row whose set
 // is being changed counts as missing. A process that is killed while it changes a set leaves it
@@ -56,6 +58,19 @@ class RowCache {
   void Insert(size_t table, std::span<const int64_t> ids, std::span<const int64_t> positions,
               const std::byte* rows);
 
+  // Takes memory for rows of a feature that Keep will get, if it has kept none so far: all its kept
+  // rows, of any process, must find room there.
+  void PrepareToKeep(size_t table, uint64_t rows) noexcept;
+  // Stores rows as Insert does, and makes them stay as long as the memory does. At most kMostKept
+  // of the kSetRows rows of a set stay; others are stored, and may be evicted. Returns how many of
+  // the rows stay. Requires PrepareToKeep.
+  int64_t Keep(size_t table, std::span<const int64_t> ids, std::span<const int64_t> positions,
+               const std::byte* rows);
+
+  // Counts rows as not looked for: those that Read did not find, and will look for again.
+  void TakeBackMisses(uint64_t count) noexcept {
+    misses_.fetch_sub(count, std::memory_order_relaxed);
+  }
   RowCacheCounts counts() const noexcept;
   // Returns the bytes of the memory, and those of the extents that are in use, by all processes; 0
   // in a forked child, which does not have the memory.
@@ -75,13 +90,18 @@ class RowCache {
   Extents ExtentsOf(size_t table);
   Place Locate(const Table& table, const Extents& extents, int64_t id) const noexcept;
   static void Find(const Table& table, int64_t id, Place& place) noexcept;
+  const Choices& ChoicesOf(uint32_t count);
   static bool FindIn(const Table& table, int64_t id, Place& place) noexcept;
   bool Copy(const Table& table, int64_t id, const Place& place, std::byte* out) const noexcept;
   struct Stored {
-    uint64_t inserted = 0, evicted = 0;
+    uint64_t inserted = 0, evicted = 0, kept = 0;
+    int64_t staying = 0;  // rows that stay, kept now or before
   };
   void Store(const Table& table, const Extents& extents, int64_t id, const std::byte* row,
-             Stored& stored) const noexcept;
+             bool keep, Stored& stored) const noexcept;
+  // Stores rows; returns how many of them stay.
+  int64_t StoreRows(size_t table, std::span<const int64_t> ids, std::span<const int64_t> positions,
+                    const std::byte* rows, bool keep);
   // Adds an extent to a feature that has none, or has evicted many rows. Leaves some to features
   // that have none yet.
   void GrowIfNeeded(size_t table) noexcept;
@@ -100,7 +120,7 @@ class RowCache {
   std::array<std::unique_ptr<const Choices>, kMostExtents + 1> choices_;
   std::atomic<bool> is_full_{false};  // no extent is left, or no memory for it
   alignas(64) std::atomic<uint64_t> hits_{0}, misses_{0}, hit_bytes_{0};
-  alignas(64) std::atomic<uint64_t> inserted_{0}, evicted_{0};
+  alignas(64) std::atomic<uint64_t> inserted_{0}, evicted_{0}, kept_{0};
 };
 
 }  // namespace graphd

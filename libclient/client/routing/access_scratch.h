@@ -20,6 +20,14 @@ struct AccessScratch {
   HopSampler hop_sampler;
   std::vector<PartitionHop> hops;                      // [part]
   std::vector<std::unique_ptr<RelabelTable>> relabel;  // [ntype], made when first used
+
+  // Drops the rows that are missing, and ends the requests for them.
+  void ClearMissing() {
+    for (MissingRows& rows : missing) rows.Clear();
+    for (PartitionHop& hop : hops) {
+      for (MissingRows& rows : hop.missing) rows.Clear();
+    }
+  }
 };
 
 }  // namespace graphd

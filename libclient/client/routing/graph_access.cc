@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "base/clock.h"
 #include "base/strings.h"
@@ -83,18 +84,67 @@ std::optional<size_t> GraphAccess::CachedFeature(PartId part, const FeatureRef& 
 
 bool GraphAccess::ReadCached(PartId part, const FeatureRef& feature, const RowsToRead& rows,
                              MissingRows& missing) const {
-  missing.Clear();  // drops those of an earlier attempt
   const std::optional<size_t> cached = CachedFeature(part, feature);
-  if (!cached) return false;
+  if (!cached) {
+    missing.Clear();  // drops those of an earlier attempt
+    return false;
+  }
   link(part).CountCached(cache_->Read(*cached, rows.ids, rows.positions, rows.out, missing));
   return true;
 }
 
-void GraphAccess::StoreMissing(PartId part, const FeatureRef& feature, size_t row_bytes,
-                               MissingRows& missing, std::byte* out) const {
+void GraphAccess::StoreMissing(PartId part, const FeatureRef& feature, MissingRows& missing,
+                               std::byte* out) const {
   if (const auto cached = CachedFeature(part, feature)) cache_->Store(*cached, missing, out);
+}
+
+void GraphAccess::FinishCached(PartId part, const FeatureRef& feature, size_t row_bytes,
+                               MissingRows& missing, std::byte* out) {
+  if (const auto cached = CachedFeature(part, feature)) {
+    const auto deadline = std::chrono::steady_clock::now() + timeout_;
+    link(part).CountCached(cache_->ReadAwaited(*cached, missing, out, deadline));
+    if (!missing.ids.empty()) {
+      const size_t id_bytes = IdBytes(meta_->book.map(feature.is_edge).count(feature.type));
+      const RowsToRead rows{missing.ids, missing.positions, out, row_bytes, id_bytes};
+      Retry([&] { StartGather(link(part), part, feature, rows).Wait(); });
+    }
+  }
   missing.CopyAgain(row_bytes, out);
   missing.Clear();
+}
+
+int64_t GraphAccess::KeepRows(const FeatureRef& ref, std::span<const int64_t> ids) {
+  constexpr size_t kBytesAtOnce = size_t{16} << 20;
+  const size_t row_bytes = RowBytesOf(feature(ref));
+  OwnerSplit split;
+  split.Assign(meta_->book.map(ref.is_edge), ref.type, ids, "id");
+  const size_t step = std::max<size_t>(kBytesAtOnce / std::max<size_t>(row_bytes, 1), 1);
+  std::vector<std::pair<size_t, std::vector<int64_t>>> parts;  // the feature's number, distinct ids
+  uint64_t count = 0;
+  for (size_t p = 0; p < split.parts.size(); p++) {
+    const auto cached = CachedFeature(static_cast<PartId>(p), ref);
+    if (!cached) continue;
+    std::vector<int64_t>& distinct = split.parts[p].ids;
+    std::sort(distinct.begin(), distinct.end());
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    count += distinct.size();
+    parts.emplace_back(*cached, std::move(distinct));
+  }
+  std::vector<std::byte> rows;
+  std::vector<int64_t> places;
+  int64_t kept = 0;
+  for (const auto& [cached, distinct] : parts) {
+    cache_->cache().PrepareToKeep(cached, count);
+    for (size_t begin = 0; begin < distinct.size(); begin += step) {
+      const auto some = std::span(distinct).subspan(begin, std::min(step, distinct.size() - begin));
+      rows.resize(some.size() * row_bytes);
+      places.resize(some.size());
+      std::iota(places.begin(), places.end(), 0);
+      Gather(ref, some, rows);
+      kept += cache_->cache().Keep(cached, some, places, rows.data());
+    }
+  }
+  return kept;
 }
 
 void GraphAccess::ForParts(
@@ -157,10 +207,15 @@ void GraphAccess::Gather(const FeatureRef& ref, std::span<const int64_t> ids,
                    out.data());
       });
   if (cache_ == nullptr) return;
-  for (size_t p = 0; p < split.parts.size(); p++) {
-    if (split.parts[p].ids.empty() || is_mapped(static_cast<PartId>(p))) continue;
-    StoreMissing(static_cast<PartId>(p), ref, row_bytes, loan->missing[p], out.data());
-  }
+  const auto for_missing = [&](const auto& f) {
+    for (size_t p = 0; p < split.parts.size(); p++) {
+      if (split.parts[p].ids.empty() || is_mapped(static_cast<PartId>(p))) continue;
+      f(static_cast<PartId>(p), loan->missing[p]);
+    }
+  };
+  for_missing([&](PartId p, MissingRows& rows) { StoreMissing(p, ref, rows, out.data()); });
+  for_missing(
+      [&](PartId p, MissingRows& rows) { FinishCached(p, ref, row_bytes, rows, out.data()); });
 }
 
 void GraphAccess::Slice(const FeatureRef& ref, int64_t begin, int64_t end,
@@ -267,6 +322,8 @@ GraphAccess::Loan::Loan(GraphAccess& access) : access_(access) {
 }
 
 GraphAccess::Loan::~Loan() {
+  // A call that has failed must not let others wait for its rows.
+  if (access_.cache_ != nullptr) scratch_->ClearMissing();
   const MutexLock lock(access_.mutex_);
   access_.idle_.push_back(std::move(scratch_));
 }

@@ -86,9 +86,17 @@ class GraphAccess {
   // false if there is no cache for them.
   bool ReadCached(PartId part, const FeatureRef& feature, const RowsToRead& rows,
                   MissingRows& missing) const;
-  // Finishes what ReadCached has begun when the missing rows are in `out`.
-  void StoreMissing(PartId part, const FeatureRef& feature, size_t row_bytes, MissingRows& missing,
+  // Stores the missing rows that were requested, when they are in `out`.
+  void StoreMissing(PartId part, const FeatureRef& feature, MissingRows& missing,
                     std::byte* out) const;
+  // Finishes what ReadCached has begun: waits for the rows that other calls have requested, or
+  // requests them, too. StoreMissing must have been called for all rows of the call, because those
+  // calls may wait for them.
+  void FinishCached(PartId part, const FeatureRef& feature, size_t row_bytes, MissingRows& missing,
+                    std::byte* out);
+  // Requests the rows that are not in the cache of this machine, and makes them stay there. Returns
+  // how many of `ids` stay; rows of mapped partitions do not count.
+  int64_t KeepRows(const FeatureRef& feature, std::span<const int64_t> ids);
 
   const Traffic& traffic() const noexcept { return *traffic_; }
   // Waits in the barrier of the job; returns at once in standalone mode.

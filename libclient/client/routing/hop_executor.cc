@@ -121,7 +121,7 @@ std::vector<Neighbors> HopExecutor::RunAtOnce(const HopCall& call) {
     }
     for (auto& call_under_way : pending) call_under_way.Wait();
   });
-  plan.StoreMissing();
+  plan.FinishMissing();
   std::vector<Neighbors> out;
   for (size_t i = 0; i < call.rules.size(); i++) {
     out.push_back(AssembleNeighbors(access_.meta().schema, call, i, *loan));

@@ -88,7 +88,7 @@ class SeedLists {
 
 }  // namespace
 
-HopPlan::HopPlan(const GraphAccess& access, const HopCall& call, AccessScratch& scratch)
+HopPlan::HopPlan(GraphAccess& access, const HopCall& call, AccessScratch& scratch)
     : access_(access), call_(call), scratch_(scratch) {
   SplitSeeds();
   SplitExcluded();
@@ -177,17 +177,25 @@ void HopPlan::Prepare(PartId p) {
   }
 }
 
-void HopPlan::StoreMissing() {
+template <class F>
+void HopPlan::ForMissing(F f) {
   if (access_.cache() == nullptr) return;
   for (PartId p = 0; p < access_.num_parts(); p++) {
     if (access_.is_mapped(p)) continue;
     for (size_t i = 0; i < call_.rows.size(); i++) {
       const HopRows& rows = call_.rows[i];
-      const FeatureRef feature{false, rows.ntype, rows.name};
-      access_.StoreMissing(p, feature, RowBytesOf(access_.feature(feature)),
-                           scratch_.hops[Index(p)].missing[i], rows.out);
+      f(p, FeatureRef{false, rows.ntype, rows.name}, scratch_.hops[Index(p)].missing[i], rows.out);
     }
   }
+}
+
+void HopPlan::FinishMissing() {
+  ForMissing([&](PartId p, const FeatureRef& feature, MissingRows& missing, std::byte* out) {
+    access_.StoreMissing(p, feature, missing, out);
+  });
+  ForMissing([&](PartId p, const FeatureRef& feature, MissingRows& missing, std::byte* out) {
+    access_.FinishCached(p, feature, RowBytesOf(access_.feature(feature)), missing, out);
+  });
 }
 
 void HopPlan::AnswerWithoutEdges(PartId p, const SamplingRule& rule,

@@ -50,6 +50,7 @@ struct RowCacheStatistics {
   uint64_t evicted = 0;         // rows that these have replaced
   uint64_t capacity_bytes = 0;  // size of the cache
   uint64_t used_bytes = 0;      // memory that all processes have taken for rows
+  uint64_t kept = 0;            // rows that this process has made stay (DistTensor::KeepCached)
 };
 
 // A handle of a distributed graph. Copies are handles of the same graph and keep its session alive.

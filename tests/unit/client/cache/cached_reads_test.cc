@@ -175,6 +175,51 @@ TEST_F(CachedReads, DuplicatesOfOneReadAreRequestedOnce) {
   EXPECT_EQ(graph.row_cache_statistics().inserted, 21U);
 }
 
+TEST_F(CachedReads, RowsThatThreadsReadAtTheSameTimeAreRequestedOnce) {
+  constexpr int kThreads = 8;
+  const DistGraph graph(Initialize(Remote(*served_, 64 * kMiB)));
+  const DistGraph plain(Initialize(Remote(*served_, 0)));
+  const std::vector<int64_t> ids = SomeIds(40000, ServedGraphFixture::kNodes, 5);
+  const Tensor expected = plain.ndata("wide").Read(ids);
+  std::atomic<int> waiting{0}, wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; t++) {
+    threads.emplace_back([&] {
+      const DistTensor wide = graph.ndata("wide");
+      for (waiting++; waiting < kThreads;) std::this_thread::yield();
+      wrong += SameBits(wide.Read(ids), expected) ? 0 : 1;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  // A thread that begins when another one has just ended may request some rows again.
+  EXPECT_LT(graph.traffic().row_bytes, plain.traffic().row_bytes * kThreads / 4);
+  const RowCacheStatistics statistics = graph.row_cache_statistics();
+  EXPECT_EQ(statistics.hits + statistics.misses, kThreads * ids.size());
+}
+
+TEST_F(CachedReads, RowsThatAreKeptAreRequestedOnceAndStay) {
+  const DistGraph graph(Initialize(Remote(*served_, 4 * kMiB)));
+  const DistGraph plain(Initialize(Remote(*served_, 0)));
+  const DistTensor wide = graph.ndata("wide");
+  std::vector<int64_t> kept;
+  for (int64_t i = 0; i < 3000; i++) kept.push_back(i * 17);
+  kept.push_back(0);  // counts once
+  const int64_t staying = wide.KeepCached(kept);
+  EXPECT_GT(staying, 2800);
+  EXPECT_LE(staying, 3000);
+  EXPECT_EQ(graph.row_cache_statistics().kept, static_cast<uint64_t>(staying));
+  for (uint64_t seed = 0; seed < 10; seed++) {
+    static_cast<void>(wide.Read(SomeIds(20000, ServedGraphFixture::kNodes, seed)));
+  }
+  const uint64_t hits = graph.row_cache_statistics().hits;
+  EXPECT_TRUE(SameBits(wide.Read(kept), plain.ndata("wide").Read(kept)));
+  EXPECT_GE(graph.row_cache_statistics().hits - hits, static_cast<uint64_t>(staying));
+  EXPECT_EQ(plain.ndata("wide").KeepCached(kept), 0);
+  ExpectError([&] { wide.KeepCached(std::vector<int64_t>{ServedGraphFixture::kNodes}); },
+              ErrorCode::kInvalid, "60000");
+}
+
 // A trainer in a process of its own; returns whether it has found the rows that another one has
 // stored, and then goes on until it is killed.
 bool ReadAsASecondTrainer(const ServedGraphFixture& served, const std::vector<int64_t>& ids,
@@ -269,6 +314,7 @@ TEST_F(CachedReads, MappedPartitionsNeedNoCache) {
   options.row_cache = 16 * kMiB;
   const DistGraph graph(Initialize(options));
   static_cast<void>(graph.ndata("wide").Read(std::vector<int64_t>{1, 2, 50000}));
+  EXPECT_EQ(graph.ndata("wide").KeepCached(std::vector<int64_t>{1, 2, 50000}), 0);
   EXPECT_EQ(graph.row_cache_statistics().capacity_bytes, 0U);
   EXPECT_EQ(graph.row_cache_statistics().misses, 0U);
 }
@@ -333,6 +379,8 @@ TEST(CachedFeatures, TensorsAreNotCached) {
     tensor.Write(ids, rows);
     EXPECT_TRUE(SameBits(tensor.Read(ids), rows));
   }
+  ExpectError([&] { tensor.KeepCached(ids); }, ErrorCode::kInvalid,
+              "tensor 'changing' can change, and so its rows are not cached");
   EXPECT_EQ(graph.row_cache_statistics().misses, 0U);
 }
 

@@ -127,6 +127,43 @@ TEST(RowCache, RowsThatAreReadOftenStay) {
   EXPECT_GT(kept, 1350);
 }
 
+int64_t KeepRows(RowCache& cache, size_t table, const std::vector<int64_t>& ids, size_t row_bytes) {
+  cache.PrepareToKeep(table, ids.size());
+  return cache.Keep(table, ids, Positions(ids.size()), RowsOf(table, ids, row_bytes).data());
+}
+
+TEST(RowCache, RowsThatAreKeptStayThoughNobodyReadsThem) {
+  CacheMemory memory({2 * kMiB, 1, {400}});  // about 5,000 rows
+  RowCache cache(memory);
+  const std::vector<int64_t> kept = Range(0, 2000);
+  StoreRows(cache, 0, Range(500, 700), 400);  // these are in queues already
+  // A few sets would have more than 12 of them.
+  const int64_t staying = KeepRows(cache, 0, kept, 400);
+  EXPECT_GT(staying, 1900);
+  EXPECT_EQ(cache.counts().kept, static_cast<uint64_t>(staying));
+  EXPECT_EQ(KeepRows(cache, 0, kept, 400), staying);
+  EXPECT_EQ(cache.counts().kept, static_cast<uint64_t>(staying));
+  for (int64_t round = 0; round < 20; round++) {
+    StoreRows(cache, 0, Range(10000 + round * 2000, 12000 + round * 2000), 400);
+  }
+  EXPECT_EQ(ReadRows(cache, 0, kept, 400), staying);
+  // The others are evicted as before, and rows that are read often stay longer.
+  EXPECT_GT(ReadRows(cache, 0, Range(48000, 50000), 400), 1000);
+  EXPECT_LT(ReadRows(cache, 0, Range(10000, 40000), 400), 3000);
+}
+
+TEST(RowCache, AQuarterOfTheCacheIsLeftToOtherRows) {
+  CacheMemory memory({CacheShape::kLeastBytes, 1, {40}});
+  RowCache cache(memory);
+  const int64_t staying = KeepRows(cache, 0, Range(0, 100'000), 40);
+  const uint64_t capacity = cache.used_bytes() / 48;
+  EXPECT_LT(static_cast<uint64_t>(staying), capacity * 3 / 4);
+  EXPECT_GT(static_cast<uint64_t>(staying), capacity / 2);
+  EXPECT_EQ(KeepRows(cache, 0, Range(100'000, 200'000), 40), 0);
+  StoreRows(cache, 0, Range(200'000, 200'300), 40);
+  EXPECT_GT(ReadRows(cache, 0, Range(200'000, 200'300), 40), 200);
+}
+
 TEST(RowCache, FeaturesShareTheMemoryAsTheyNeedIt) {
   CacheMemory memory({64 * kMiB, 1, {400, 4, 4000}});
   RowCache cache(memory);
@@ -208,6 +245,7 @@ bool Thrash(RowCache& cache, uint64_t seed, int rounds) {
     }
     StoreRows(cache, 0, ids, 40);
     StoreRows(cache, 1, ids, 9);
+    if (round % 16 == 5) KeepRows(cache, 0, ids, 40);
     if (ReadRows(cache, 0, ids, 40) < 0 || ReadRows(cache, 1, ids, 9) < 0) return false;
   }
   return true;
