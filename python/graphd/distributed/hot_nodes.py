@@ -81,6 +81,11 @@ def nodes_by_access(
     Returns
     -------
     int64 tensor, by descending number of batches
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If batches begin with something else.
     """
     import numpy
 
@@ -113,7 +118,7 @@ def _nodes_elsewhere(g: GraphBase, t: int) -> Iterable[Any]:
     import numpy
 
     book = g.handle.book
-    for part in range(book.num_partitions()):
+    for part in range(book.num_partitions):
         if g.handle.is_mapped(part):
             continue
         nodes = numpy.asarray(book.ids_of(False, t, part))
