@@ -34,9 +34,9 @@ void AddAttach(CLI::App& app) {
       ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000}));
   verb->callback([arguments] {
     JobOptions& options = arguments->job;
-    std::vector<HostPlan> hosts = PlanJobHosts(options, HostAction::kFollowJob);
-    SetExitCode(JobFollower(std::move(hosts), options.hosts,
-                            {options.job, true, arguments->lines, true}, /*tells_news=*/true)
+    const std::vector<HostPlan> hosts = PlanJobHosts(options, HostAction::kFollowJob);
+    SetExitCode(JobFollower(hosts, options.hosts, {options.job, true, arguments->lines, true},
+                            /*tells_news=*/true)
                     .Run());
   });
 }

@@ -35,9 +35,9 @@ void AddLogs(CLI::App& app) {
       ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000}));
   verb->callback([arguments] {
     JobOptions& options = arguments->job;
-    std::vector<HostPlan> hosts = PlanJobHosts(options, HostAction::kFollowJob);
-    SetExitCode(JobFollower(std::move(hosts), options.hosts,
-                            {options.job, true, arguments->lines, false}, /*tells_news=*/false)
+    const std::vector<HostPlan> hosts = PlanJobHosts(options, HostAction::kFollowJob);
+    SetExitCode(JobFollower(hosts, options.hosts, {options.job, true, arguments->lines, false},
+                            /*tells_news=*/false)
                     .Run());
   });
 }

@@ -24,8 +24,8 @@ void AddWait(CLI::App& app) {
   verb->footer(kWaitExamples);
   AddJobOptions(*verb, *options);
   verb->callback([options] {
-    std::vector<HostPlan> hosts = PlanJobHosts(*options, HostAction::kFollowJob);
-    SetExitCode(JobFollower(std::move(hosts), options->hosts, {options->job, false, 0, true},
+    const std::vector<HostPlan> hosts = PlanJobHosts(*options, HostAction::kFollowJob);
+    SetExitCode(JobFollower(hosts, options->hosts, {options->job, false, 0, true},
                             /*tells_news=*/true)
                     .Run());
   });
