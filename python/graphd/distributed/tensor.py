@@ -367,8 +367,8 @@ class DistTensor:
         return call(ids)
 
     def keep_cached(self, rows: Ids) -> int:
-        """Requests rows of a feature that other machines have, and keeps them in the row cache of this
-        machine as long as it exists: its static part. The rest has the rows that were read lately.
+        """Requests rows of a feature that other machines have, and keeps them in this machine's row
+        cache as long as that exists: its static part. The rest has the rows that were read lately.
 
         At most three quarters of the feature's memory keep rows, the first ones that come. The first
         call sets how much that is, so that it should have all rows. The trainers of the machine share
