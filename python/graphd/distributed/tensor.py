@@ -372,7 +372,8 @@ class DistTensor:
 
         At most three quarters of the feature's memory keep rows, the first ones that come. The first
         call sets how much that is, so that it should have all rows. The trainers of the machine share
-        them, and all of them may call this. `graphd.distributed.nodes_by_degree` and `nodes_by_access` choose rows.
+        them, and all of them may call this. `nodes_by_degree` and `nodes_by_access` of
+        `graphd.distributed` choose rows.
 
         Parameters
         ----------
