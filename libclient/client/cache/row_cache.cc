@@ -9,7 +9,10 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
+#include "base/interrupt.h"
 #include "base/rng.h"
 #include "base/row_access.h"
 #include "client/cache/sieve_queue.h"
@@ -85,9 +88,9 @@ RowCache::~RowCache() = default;
 
 struct RowCache::Place {
   std::byte* set = nullptr;
-  // The set where the row was before its extent was added or, if the feature keeps rows, where this
-  // one is if it is kept.
-  std::byte* before = nullptr;
+  // Another set where it may be: of the extent among those that have the kept rows, or, if the
+  // feature keeps none, of the one where it was before `set`'s extent was added. Often the same.
+  std::byte* other = nullptr;
   uint64_t lock = 0;                // when the row was found
   const std::byte* slot = nullptr;  // null: the row is missing
   uint32_t bit = 0;
@@ -97,8 +100,10 @@ struct RowCache::Place {
 // The extents of a feature, as this process sees them at one time.
 struct RowCache::Extents {
   uint32_t count = 0;
-  const uint8_t* now = nullptr;  // Choices::now
-  const uint8_t* before = nullptr;
+  bool have_kept = false;  // whether some are chosen for kept rows
+  // [part of a hash] the extents of Place::set and Place::other
+  const uint8_t* set = nullptr;
+  const uint8_t* other = nullptr;
   std::array<std::byte*, kMostExtents> begin;
 };
 
@@ -170,8 +175,9 @@ RowCache::Extents RowCache::ExtentsOf(size_t table) {
   const Choices& choices = ChoicesOf(extents.count);
   const uint32_t kept =
       std::min(shared.kept_extents.load(std::memory_order_acquire), extents.count);
-  extents.now = choices.now.data();
-  extents.before = kept == 0 ? choices.before.data() : ChoicesOf(kept).now.data();
+  extents.have_kept = kept > 0;
+  extents.set = choices.now.data();
+  extents.other = extents.have_kept ? ChoicesOf(kept).now.data() : choices.before.data();
   return extents;
 }
 
@@ -186,8 +192,8 @@ RowCache::Place RowCache::Locate(const Table& table, const Extents& extents,
   const uint64_t set = (hash >> 32) * table.sets_per_extent >> 32;
   const size_t i = hash % Choices::kSize;
   Place place;
-  place.set = extents.begin[extents.now[i]] + set * table.set_bytes;
-  place.before = extents.begin[extents.before[i]] + set * table.set_bytes;
+  place.set = extents.begin[extents.set[i]] + set * table.set_bytes;
+  place.other = extents.begin[extents.other[i]] + set * table.set_bytes;
   place.tag = TagOf(hash);
   return place;
 }
@@ -215,8 +221,8 @@ bool RowCache::FindIn(const Table& table, int64_t id, Place& place) noexcept {
 
 void RowCache::Find(const Table& table, int64_t id, Place& place) noexcept {
   place.slot = nullptr;
-  if (FindIn(table, id, place) || place.before == place.set) return;
-  place.set = place.before;
+  if (FindIn(table, id, place) || place.other == place.set) return;
+  place.set = place.other;
   FindIn(table, id, place);
 }
 
@@ -280,13 +286,14 @@ void RowCache::Read(size_t index, std::span<const int64_t> ids, std::span<const 
   misses_.fetch_add(missing.size(), std::memory_order_relaxed);
 }
 
-void RowCache::Store(const Table& table, const Extents& extents, int64_t id, const std::byte* row,
+bool RowCache::Store(const Table& table, const Extents& extents, int64_t id, const std::byte* row,
                      bool keep, Stored& stored) const noexcept {
   Place place = Locate(table, extents, id);
-  if (keep) place.set = place.before;
+  keep = keep && extents.have_kept;
+  if (keep) place.set = place.other;
   auto& set = *reinterpret_cast<CacheSet*>(place.set);
   const Change change(set, pid_);
-  if (!change.held()) return;
+  if (!change.held()) return false;
   const auto slot_of = [&](unsigned way) {
     return place.set + sizeof(CacheSet) + way * table.slot_bytes;
   };
@@ -316,11 +323,11 @@ void RowCache::Store(const Table& table, const Extents& extents, int64_t id, con
       save_queue();
       keep_way(way);
     }
-    return;
+    return true;
   }
   unsigned way = static_cast<unsigned>(std::countr_one(used));
   if (queue.size == kSetRows || way >= kSetRows) {
-    if (queue.size == 0) return;  // damaged
+    if (queue.size == 0) return true;  // damaged
     const uint32_t before = set.visited.load(std::memory_order_relaxed);
     uint32_t visited = before;
     way = queue.Evict(visited);
@@ -340,6 +347,7 @@ void RowCache::Store(const Table& table, const Extents& extents, int64_t id, con
   }
   save_queue();
   stored.inserted++;
+  return true;
 }
 
 void RowCache::Insert(size_t index, std::span<const int64_t> ids,
@@ -367,10 +375,15 @@ int64_t RowCache::StoreRows(size_t index, std::span<const int64_t> ids,
     const size_t end = std::min(begin + kRowsAtOnce, ids.size());
     for (size_t i = begin; i < end; i++) {
       if (i + kAhead < end) {
-        __builtin_prefetch(Locate(table, extents, ids[i + kAhead]).set, 1);
+        const Place ahead = Locate(table, extents, ids[i + kAhead]);
+        __builtin_prefetch(keep ? ahead.other : ahead.set, 1);
       }
       const std::byte* row = rows + static_cast<size_t>(positions[i]) * table.row_bytes;
-      Store(table, extents, ids[i], row, keep, stored);
+      // Trainers that keep the same rows meet in the same sets.
+      for (int tries = keep ? 100 : 1; tries > 0; tries--) {
+        if (Store(table, extents, ids[i], row, keep, stored)) break;
+        if (tries > 1) std::this_thread::yield();
+      }
     }
     inserted_.fetch_add(stored.inserted, std::memory_order_relaxed);
     evicted_.fetch_add(stored.evicted, std::memory_order_relaxed);
@@ -381,22 +394,25 @@ int64_t RowCache::StoreRows(size_t index, std::span<const int64_t> ids,
   return staying;
 }
 
-void RowCache::PrepareToKeep(size_t index, uint64_t rows) noexcept {
+bool RowCache::PrepareToKeep(size_t index) {
+  if (!CanHold(index)) return false;
   CacheTable& shared = memory_.tables()[index];
-  if (!CanHold(index) || shared.kept_extents.load(std::memory_order_acquire) != 0) return;
-  // Sets are not filled evenly, so that some room is needed beyond that of the rows.
-  const uint64_t in_extent =
-      std::max<uint64_t>(tables_[index].sets_per_extent * kMostKept * 4 / 5, 1);
-  uint32_t count = shared.num_extents.load(std::memory_order_acquire);
-  while (count == 0 || count * in_extent < rows) {
-    Grow(index);
-    const uint32_t now = shared.num_extents.load(std::memory_order_acquire);
-    if (now == count) break;  // no more are left, or another process adds one at this time
-    count = now;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (shared.kept_extents.load(std::memory_order_acquire) == 0) {
+    const auto grower = static_cast<pid_t>(shared.grower.load(std::memory_order_acquire));
+    const uint32_t count = shared.num_extents.load(std::memory_order_acquire);
+    if (grower != 0 && !HasEnded(grower)) {  // it may be adding the first ones, one after another
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      AwaitTime(std::chrono::milliseconds(1));
+    } else if (grower != 0 || count == 0) {
+      if (count == 0 && is_full_.load(std::memory_order_relaxed)) return false;
+      Grow(index);
+    } else {
+      uint32_t none = 0;
+      shared.kept_extents.compare_exchange_strong(none, count, std::memory_order_acq_rel);
+    }
   }
-  if (count == 0) return;
-  uint32_t none = 0;
-  shared.kept_extents.compare_exchange_strong(none, count, std::memory_order_acq_rel);
+  return true;
 }
 
 uint32_t RowCache::Reserved() const noexcept {

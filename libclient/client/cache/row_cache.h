@@ -58,18 +58,25 @@ class RowCache {
   void Insert(size_t table, std::span<const int64_t> ids, std::span<const int64_t> positions,
               const std::byte* rows);
 
-  // Takes memory for rows of a feature that Keep will get, if it has kept none so far: all its kept
-  // rows, of any process, must find room there.
-  void PrepareToKeep(size_t table, uint64_t rows) noexcept;
-  // Stores rows as Insert does, and makes them stay as long as the memory does. At most kMostKept
-  // of the kSetRows rows of a set stay; others are stored, and may be evicted. Returns how many of
-  // the rows stay. Requires PrepareToKeep.
+  // Decides which extents have the rows that Keep will get: those that the feature has now, or its
+  // first ones. The first call for a feature, of any process, decides; Keep keeps no row before.
+  // Returns false if there is no memory for rows of the feature, or if a process that adds extents
+  // takes ten seconds. What the thread's InterruptCheck throws leaves it.
+  bool PrepareToKeep(size_t table);
+  // Stores rows as Insert does, and makes them stay as long as the memory does, unless a process is
+  // killed while it changes their set. At most kMostKept of the kSetRows rows of a set stay; others
+  // are stored, and may be evicted. Returns how many of the rows stay.
   int64_t Keep(size_t table, std::span<const int64_t> ids, std::span<const int64_t> positions,
                const std::byte* rows);
 
-  // Counts rows as not looked for: those that Read did not find, and will look for again.
+  // Subtracts rows from the misses: Read will be called for them again.
   void TakeBackMisses(uint64_t count) noexcept {
     misses_.fetch_sub(count, std::memory_order_relaxed);
+  }
+  // Returns false if rows of a feature can't be stored, because there was no memory for them.
+  bool HasRoom(size_t table) const noexcept {
+    return !is_full_.load(std::memory_order_relaxed) ||
+           memory_.tables()[table].num_extents.load(std::memory_order_relaxed) != 0;
   }
   RowCacheCounts counts() const noexcept;
   // Returns the bytes of the memory, and those of the extents that are in use, by all processes; 0
@@ -88,16 +95,17 @@ class RowCache {
   class Change;
 
   Extents ExtentsOf(size_t table);
+  const Choices& ChoicesOf(uint32_t num_extents);
   Place Locate(const Table& table, const Extents& extents, int64_t id) const noexcept;
   static void Find(const Table& table, int64_t id, Place& place) noexcept;
-  const Choices& ChoicesOf(uint32_t count);
   static bool FindIn(const Table& table, int64_t id, Place& place) noexcept;
   bool Copy(const Table& table, int64_t id, const Place& place, std::byte* out) const noexcept;
   struct Stored {
     uint64_t inserted = 0, evicted = 0, kept = 0;
     int64_t staying = 0;  // rows that stay, kept now or before
   };
-  void Store(const Table& table, const Extents& extents, int64_t id, const std::byte* row,
+  // Stores a row, unless it is stored already. Returns false if its set is being changed.
+  bool Store(const Table& table, const Extents& extents, int64_t id, const std::byte* row,
              bool keep, Stored& stored) const noexcept;
   // Stores rows; returns how many of them stay.
   int64_t StoreRows(size_t table, std::span<const int64_t> ids, std::span<const int64_t> positions,

@@ -23,9 +23,20 @@ struct AccessScratch {
 
   // Drops the rows that are missing, and ends the requests for them.
   void ClearMissing() {
-    for (MissingRows& rows : missing) rows.Clear();
+    for (MissingRows& of_part : missing) of_part.Clear();
     for (PartitionHop& hop : hops) {
-      for (MissingRows& rows : hop.missing) rows.Clear();
+      for (MissingRows& of_feature : hop.missing) of_feature.Clear();
+    }
+  }
+  // Calls f, an attempt to get rows. If it throws, the requests end at once, so that other calls do
+  // not wait until there is another attempt.
+  template <class F>
+  void EndRequestsIfItThrows(F f) {
+    try {
+      f();
+    } catch (...) {
+      ClearMissing();
+      throw;
     }
   }
 };

@@ -77,19 +77,20 @@ std::optional<size_t> CachedRows::Find(const FeatureRef& feature) const {
   return std::nullopt;
 }
 
-DaemonLink::Cached CachedRows::Read(size_t feature, std::span<const int64_t> ids,
+DaemonLink::Cached CachedRows::Read(PartId part, size_t feature, std::span<const int64_t> ids,
                                     std::span<const int64_t> positions, std::byte* out,
                                     MissingRows& missing) {
   missing.Clear();
   cache_->Read(feature, ids, positions, out, missing.indices);
   const size_t found = ids.size() - missing.indices.size();
   if (missing.indices.empty()) return {found, 0};
-  auto request = std::make_shared<RowRequest>(feature);
+  auto request = std::make_shared<RowRequest>(part, feature);
   request->Assign(ids, missing.indices, [&](uint32_t again, uint32_t first) {
     missing.copies.emplace_back(positions[again], positions[first]);
   });
   auto [begun, earlier] = requests_.Begin(request);
   missing.request = std::move(begun);
+  if (!cache_->HasRoom(feature)) earlier.clear();
   std::vector<bool> is_awaited(earlier.size());
   for (const uint32_t i : request->indices()) {
     const auto other = std::find_if(earlier.begin(), earlier.end(),
@@ -106,7 +107,7 @@ DaemonLink::Cached CachedRows::Read(size_t feature, std::span<const int64_t> ids
   for (size_t k = 0; k < earlier.size(); k++) {
     if (is_awaited[k]) missing.awaited.push_back(std::move(earlier[k]));
   }
-  // They are looked for again.
+  // ReadAwaited looks for these.
   cache_->TakeBackMisses(missing.awaited_ids.size());
   return {found, missing.indices.size() - missing.awaited_ids.size()};
 }

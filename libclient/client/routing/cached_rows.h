@@ -54,16 +54,16 @@ class CachedRows {
   // The feature's number in the cache; nothing if its rows are not cached, as in a forked child.
   std::optional<size_t> Find(const FeatureRef& feature) const;
 
-  // Copies the rows that are cached to their positions of `out`, and sets `missing`, whose request
-  // begins. Returns how many were found, and how many are to be requested.
-  DaemonLink::Cached Read(size_t feature, std::span<const int64_t> ids,
+  // Copies the rows of a partition that are cached to their positions of `out`, and sets `missing`,
+  // whose request begins. Returns how many were found, and how many are to be requested.
+  DaemonLink::Cached Read(PartId part, size_t feature, std::span<const int64_t> ids,
                           std::span<const int64_t> positions, std::byte* out, MissingRows& missing);
   // Stores the rows that this call has requested, once they are in `out`, and ends the request.
   void Store(size_t feature, MissingRows& missing, const std::byte* out);
-  // Waits for the rows that other calls have requested, and copies them to `out`. Those that it
-  // does not find, because a call has failed or rows were evicted at once, become the ones to
-  // request. Waits for no other call of this thread: all that it has requested must have been
-  // stored.
+  // Waits for the rows that other calls have requested, and copies them to `out`. Those that are
+  // not in the cache then, because a call has failed or rows were evicted at once, become the ones
+  // to request. Requires that this call has stored all rows that it has requested, because the
+  // other calls may wait for them.
   DaemonLink::Cached ReadAwaited(size_t feature, MissingRows& missing, std::byte* out,
                                  std::chrono::steady_clock::time_point deadline);
 

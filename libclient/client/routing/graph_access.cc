@@ -89,60 +89,77 @@ bool GraphAccess::ReadCached(PartId part, const FeatureRef& feature, const RowsT
     missing.Clear();  // drops those of an earlier attempt
     return false;
   }
-  link(part).CountCached(cache_->Read(*cached, rows.ids, rows.positions, rows.out, missing));
+  link(part).CountCached(cache_->Read(part, *cached, rows.ids, rows.positions, rows.out, missing));
   return true;
 }
 
-void GraphAccess::StoreMissing(PartId part, const FeatureRef& feature, MissingRows& missing,
-                               std::byte* out) const {
-  if (const auto cached = CachedFeature(part, feature)) cache_->Store(*cached, missing, out);
-}
-
-void GraphAccess::FinishCached(PartId part, const FeatureRef& feature, size_t row_bytes,
-                               MissingRows& missing, std::byte* out) {
-  if (const auto cached = CachedFeature(part, feature)) {
-    const auto deadline = std::chrono::steady_clock::now() + timeout_;
-    link(part).CountCached(cache_->ReadAwaited(*cached, missing, out, deadline));
-    if (!missing.ids.empty()) {
-      const size_t id_bytes = IdBytes(meta_->book.map(feature.is_edge).count(feature.type));
-      const RowsToRead rows{missing.ids, missing.positions, out, row_bytes, id_bytes};
-      Retry([&] { StartGather(link(part), part, feature, rows).Wait(); });
+void GraphAccess::FinishCached(std::span<const CachedRead> reads) {
+  const auto for_cached = [&](const auto& f) {
+    for (const CachedRead& read : reads) {
+      if (const auto cached = CachedFeature(read.part, read.feature)) f(read, *cached);
     }
+  };
+  for_cached([&](const CachedRead& read, size_t cached) {
+    cache_->Store(cached, *read.missing, read.out);
+  });
+  const auto deadline = std::chrono::steady_clock::now() + timeout_;
+  bool all_found = true;
+  for_cached([&](const CachedRead& read, size_t cached) {
+    link(read.part).CountCached(cache_->ReadAwaited(cached, *read.missing, read.out, deadline));
+    all_found = all_found && read.missing->ids.empty();
+  });
+  if (!all_found) {
+    Retry([&] {
+      std::vector<RpcThread::Pending> pending;
+      for_cached([&](const CachedRead& read, size_t) {
+        const MissingRows& missing = *read.missing;
+        if (missing.ids.empty()) return;
+        const size_t id_bytes =
+            IdBytes(meta_->book.map(read.feature.is_edge).count(read.feature.type));
+        const size_t row_bytes = RowBytesOf(feature(read.feature));
+        pending.push_back(
+            StartGather(link(read.part), read.part, read.feature,
+                        {missing.ids, missing.positions, read.out, row_bytes, id_bytes}));
+      });
+      for (auto& call : pending) call.Wait();
+    });
+    for_cached([&](const CachedRead& read, size_t cached) {
+      cache_->Store(cached, *read.missing, read.out);
+    });
   }
-  missing.CopyAgain(row_bytes, out);
-  missing.Clear();
+  for (const CachedRead& read : reads) {
+    read.missing->CopyAgain(RowBytesOf(feature(read.feature)), read.out);
+    read.missing->Clear();
+  }
 }
 
 int64_t GraphAccess::KeepRows(const FeatureRef& ref, std::span<const int64_t> ids) {
   constexpr size_t kBytesAtOnce = size_t{16} << 20;
+  CheckProcess();
   const size_t row_bytes = RowBytesOf(feature(ref));
   OwnerSplit split;
   split.Assign(meta_->book.map(ref.is_edge), ref.type, ids, "id");
-  const size_t step = std::max<size_t>(kBytesAtOnce / std::max<size_t>(row_bytes, 1), 1);
-  std::vector<std::pair<size_t, std::vector<int64_t>>> parts;  // the feature's number, distinct ids
-  uint64_t count = 0;
+  std::vector<int64_t> remote;  // distinct
   for (size_t p = 0; p < split.parts.size(); p++) {
-    const auto cached = CachedFeature(static_cast<PartId>(p), ref);
-    if (!cached) continue;
-    std::vector<int64_t>& distinct = split.parts[p].ids;
-    std::sort(distinct.begin(), distinct.end());
-    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-    count += distinct.size();
-    parts.emplace_back(*cached, std::move(distinct));
+    const std::vector<int64_t>& some = split.parts[p].ids;
+    if (!is_mapped(static_cast<PartId>(p))) remote.insert(remote.end(), some.begin(), some.end());
   }
+  std::sort(remote.begin(), remote.end());
+  remote.erase(std::unique(remote.begin(), remote.end()), remote.end());
+  if (cache_ == nullptr || remote.empty()) return 0;
+  const std::optional<size_t> cached = cache_->Find(ref);
+  if (!cached || !cache_->cache().PrepareToKeep(*cached)) return 0;
+  const size_t step = std::max<size_t>(kBytesAtOnce / std::max<size_t>(row_bytes, 1), 1);
   std::vector<std::byte> rows;
   std::vector<int64_t> places;
   int64_t kept = 0;
-  for (const auto& [cached, distinct] : parts) {
-    cache_->cache().PrepareToKeep(cached, count);
-    for (size_t begin = 0; begin < distinct.size(); begin += step) {
-      const auto some = std::span(distinct).subspan(begin, std::min(step, distinct.size() - begin));
-      rows.resize(some.size() * row_bytes);
-      places.resize(some.size());
-      std::iota(places.begin(), places.end(), 0);
-      Gather(ref, some, rows);
-      kept += cache_->cache().Keep(cached, some, places, rows.data());
-    }
+  for (size_t begin = 0; begin < remote.size(); begin += step) {
+    const auto some = std::span(remote).subspan(begin, std::min(step, remote.size() - begin));
+    rows.resize(some.size() * row_bytes);
+    places.resize(some.size());
+    std::iota(places.begin(), places.end(), 0);
+    Gather(ref, some, rows);
+    kept += cache_->cache().Keep(*cached, some, places, rows.data());
   }
   return kept;
 }
@@ -151,19 +168,24 @@ void GraphAccess::ForParts(
     const OwnerSplit& split,
     const std::function<RpcThread::Pending(PartId, const OwnerSplit::Part&)>& remote,
     const std::function<void(PartId, const OwnerSplit::Part&)>& local) {
-  Retry([&] {
-    std::vector<RpcThread::Pending> pending;
-    for (size_t p = 0; p < split.parts.size(); p++) {
-      const auto part = static_cast<PartId>(p);
-      if (split.parts[p].ids.empty() || is_mapped(part)) continue;
-      pending.push_back(remote(part, split.parts[p]));
-    }
-    for (size_t p = 0; p < split.parts.size(); p++) {
-      const auto part = static_cast<PartId>(p);
-      if (!split.parts[p].ids.empty() && is_mapped(part)) local(part, split.parts[p]);
-    }
-    for (auto& call : pending) call.Wait();
-  });
+  Retry([&] { ForPartsOnce(split, remote, local); });
+}
+
+void GraphAccess::ForPartsOnce(
+    const OwnerSplit& split,
+    const std::function<RpcThread::Pending(PartId, const OwnerSplit::Part&)>& remote,
+    const std::function<void(PartId, const OwnerSplit::Part&)>& local) {
+  std::vector<RpcThread::Pending> pending;
+  for (size_t p = 0; p < split.parts.size(); p++) {
+    const auto part = static_cast<PartId>(p);
+    if (split.parts[p].ids.empty() || is_mapped(part)) continue;
+    pending.push_back(remote(part, split.parts[p]));
+  }
+  for (size_t p = 0; p < split.parts.size(); p++) {
+    const auto part = static_cast<PartId>(p);
+    if (!split.parts[p].ids.empty() && is_mapped(part)) local(part, split.parts[p]);
+  }
+  for (auto& call : pending) call.Wait();
 }
 
 void GraphAccess::Gather(const FeatureRef& ref, std::span<const int64_t> ids,
@@ -182,40 +204,36 @@ void GraphAccess::Gather(const FeatureRef& ref, std::span<const int64_t> ids,
   split.Assign(map, ref.type, ids, "id");
   const size_t id_bytes = IdBytes(map.count(ref.type));
   if (cache_ != nullptr) loan->missing.resize(split.parts.size());
-  ForParts(
-      split,
-      [&](PartId p, const OwnerSplit::Part& some) -> RpcThread::Pending {
-        RowsToRead rows{some.ids, some.positions, out.data(), row_bytes, id_bytes};
-        if (cache_ != nullptr) {
-          MissingRows& missing = loan->missing[Index(p)];
-          if (ReadCached(p, ref, rows, missing)) {
-            if (missing.ids.empty()) return {};
-            rows.ids = missing.ids;
-            rows.positions = missing.positions;
-          }
-        }
-        return StartGather(link(p), p, ref, rows);
-      },
-      [&](PartId p, const OwnerSplit::Part& some) {
-        LocalRows(map, ref.type, p, some.ids, loan->rows);
-        const Partition& partition = *mapped_[Index(p)];
-        const FeatureTable& table = ref.is_edge ? partition.edge_feature(ref.type, ref.name)
-                                                : partition.node_feature(ref.type, ref.name);
-        const bool all = some.ids.size() == ids.size();
-        GatherRows(table, loan->rows,
-                   all ? std::span<const int64_t>() : std::span<const int64_t>(some.positions),
-                   out.data());
-      });
-  if (cache_ == nullptr) return;
-  const auto for_missing = [&](const auto& f) {
-    for (size_t p = 0; p < split.parts.size(); p++) {
-      if (split.parts[p].ids.empty() || is_mapped(static_cast<PartId>(p))) continue;
-      f(static_cast<PartId>(p), loan->missing[p]);
+  const auto remote = [&](PartId p, const OwnerSplit::Part& some) -> RpcThread::Pending {
+    RowsToRead rows{some.ids, some.positions, out.data(), row_bytes, id_bytes};
+    if (cache_ != nullptr) {
+      MissingRows& missing = loan->missing[Index(p)];
+      if (ReadCached(p, ref, rows, missing)) {
+        if (missing.ids.empty()) return {};
+        rows.ids = missing.ids;
+        rows.positions = missing.positions;
+      }
     }
+    return StartGather(link(p), p, ref, rows);
   };
-  for_missing([&](PartId p, MissingRows& rows) { StoreMissing(p, ref, rows, out.data()); });
-  for_missing(
-      [&](PartId p, MissingRows& rows) { FinishCached(p, ref, row_bytes, rows, out.data()); });
+  const auto local = [&](PartId p, const OwnerSplit::Part& some) {
+    LocalRows(map, ref.type, p, some.ids, loan->rows);
+    const Partition& partition = *mapped_[Index(p)];
+    const FeatureTable& table = ref.is_edge ? partition.edge_feature(ref.type, ref.name)
+                                            : partition.node_feature(ref.type, ref.name);
+    const bool all = some.ids.size() == ids.size();
+    GatherRows(table, loan->rows,
+               all ? std::span<const int64_t>() : std::span<const int64_t>(some.positions),
+               out.data());
+  };
+  Retry([&] { loan->EndRequestsIfItThrows([&] { ForPartsOnce(split, remote, local); }); });
+  if (cache_ == nullptr) return;
+  std::vector<CachedRead> reads;
+  for (size_t p = 0; p < split.parts.size(); p++) {
+    if (split.parts[p].ids.empty() || is_mapped(static_cast<PartId>(p))) continue;
+    reads.push_back({static_cast<PartId>(p), ref, &loan->missing[p], out.data()});
+  }
+  FinishCached(reads);
 }
 
 void GraphAccess::Slice(const FeatureRef& ref, int64_t begin, int64_t end,

@@ -177,25 +177,18 @@ void HopPlan::Prepare(PartId p) {
   }
 }
 
-template <class F>
-void HopPlan::ForMissing(F f) {
+void HopPlan::FinishCached() {
   if (access_.cache() == nullptr) return;
+  std::vector<GraphAccess::CachedRead> reads;
   for (PartId p = 0; p < access_.num_parts(); p++) {
     if (access_.is_mapped(p)) continue;
     for (size_t i = 0; i < call_.rows.size(); i++) {
       const HopRows& rows = call_.rows[i];
-      f(p, FeatureRef{false, rows.ntype, rows.name}, scratch_.hops[Index(p)].missing[i], rows.out);
+      reads.push_back(
+          {p, {false, rows.ntype, rows.name}, &scratch_.hops[Index(p)].missing[i], rows.out});
     }
   }
-}
-
-void HopPlan::FinishMissing() {
-  ForMissing([&](PartId p, const FeatureRef& feature, MissingRows& missing, std::byte* out) {
-    access_.StoreMissing(p, feature, missing, out);
-  });
-  ForMissing([&](PartId p, const FeatureRef& feature, MissingRows& missing, std::byte* out) {
-    access_.FinishCached(p, feature, RowBytesOf(access_.feature(feature)), missing, out);
-  });
+  access_.FinishCached(reads);
 }
 
 void HopPlan::AnswerWithoutEdges(PartId p, const SamplingRule& rule,

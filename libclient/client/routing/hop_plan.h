@@ -14,15 +14,11 @@ class HopPlan {
 
   // Fills the request to a partition and the places of its answer; also for another attempt.
   void Prepare(PartId part);
-  // Stores the rows that were not in the cache, once all answers are there, and gets those that
-  // other calls have requested.
-  void FinishMissing();
+  // Finishes the reads of rows, once all answers are there (GraphAccess::FinishCached).
+  void FinishCached();
 
  private:
   void SplitSeeds();
-  // Calls f(part, feature, missing rows, where they go) for all rows that may be cached.
-  template <class F>
-  void ForMissing(F f);
   void SplitExcluded();
   void AnswerWithoutEdges(PartId part, const SamplingRule& rule,
                           SampledEdges<int64_t>& sample) const;

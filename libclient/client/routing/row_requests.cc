@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/interrupt.h"
 #include "base/rng.h"
 
 namespace graphd {
@@ -14,12 +15,14 @@ size_t RowRequest::Find(int64_t id) const noexcept {
   return at;
 }
 
-bool RowRequest::WaitUntilEnded(std::chrono::steady_clock::time_point deadline) const {
+void RowRequest::WaitUntilEnded(std::chrono::steady_clock::time_point deadline) const {
   const MutexLock lock(mutex_);
-  while (!has_ended_) {
-    if (!ended_.WaitUntil(mutex_, deadline)) return has_ended_;
+  while (!has_ended_ && std::chrono::steady_clock::now() < deadline) {
+    const auto pause = std::chrono::steady_clock::now() + kInterruptPause;
+    if (ended_.WaitUntil(mutex_, std::min(deadline, pause))) continue;
+    const MutexUnlock unlocked(mutex_);
+    Interruptions::Check();
   }
-  return true;
 }
 
 void RowRequests::Begun::End() noexcept {
@@ -34,7 +37,7 @@ std::pair<RowRequests::Begun, RowRequests::Earlier> RowRequests::Begin(
   {
     const MutexLock lock(mutex_);
     for (const auto& other : active_) {
-      if (other->feature() == request->feature()) earlier.push_back(other);
+      if (other->IsAboutTheSameAs(*request)) earlier.push_back(other);
     }
     active_.push_back(request);
   }

@@ -9,14 +9,16 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "graphd/partition_book.h"
 
 namespace graphd {
 
-// The rows of one feature that a call of this process requests to store them in the row cache. Its
-// ids do not change once it has begun, so that other threads look them up without a lock.
+// The rows of a feature that a call of this process requests from a partition, to store them in the
+// row cache. Its ids do not change once it has begun, so that other threads look them up without a
+// lock.
 class RowRequest {
  public:
-  explicit RowRequest(size_t feature) : feature_(feature) {}
+  RowRequest(PartId part, size_t feature) : part_(part), feature_(feature) {}
 
   // Sets the ids: those at `indices`, without duplicates. Calls is_again(index, first) for an index
   // whose id occurs at index `first`, too.
@@ -25,10 +27,13 @@ class RowRequest {
   // Returns the indices that Assign has taken, ascending.
   std::span<const uint32_t> indices() const noexcept { return indices_; }
   bool Has(int64_t id) const noexcept { return table_[Find(id)] != kFree; }
-  size_t feature() const noexcept { return feature_; }
+  bool IsAboutTheSameAs(const RowRequest& other) const noexcept {
+    return part_ == other.part_ && feature_ == other.feature_;
+  }
 
-  // Waits until the rows are in the cache or the call has failed. Returns false at the deadline.
-  bool WaitUntilEnded(std::chrono::steady_clock::time_point deadline) const;
+  // Waits until the rows are in the cache or the call has failed, at most until the deadline. What
+  // the thread's InterruptCheck throws leaves it.
+  void WaitUntilEnded(std::chrono::steady_clock::time_point deadline) const;
 
  private:
   friend class RowRequests;
@@ -36,6 +41,7 @@ class RowRequest {
   // Returns the place of an id in the table, or the free one where it belongs.
   size_t Find(int64_t id) const noexcept;
 
+  const PartId part_;
   const size_t feature_;
   std::vector<int64_t> ids_;
   std::vector<uint32_t> indices_;
@@ -73,7 +79,7 @@ class RowRequests {
   };
   using Earlier = std::vector<std::shared_ptr<const RowRequest>>;
 
-  // Begins a request. Returns it, and those of its feature that others have begun before.
+  // Begins a request. Returns it, and those of its partition and feature that began before.
   std::pair<Begun, Earlier> Begin(std::shared_ptr<RowRequest> request);
 
  private:
@@ -86,6 +92,8 @@ class RowRequests {
 template <class IsAgain>
 void RowRequest::Assign(std::span<const int64_t> ids, std::span<const uint32_t> indices,
                         IsAgain is_again) {
+  ids_.reserve(indices.size());
+  indices_.reserve(indices.size());
   size_t size = 1;
   while (size < 2 * indices.size() + 1) size *= 2;
   table_.assign(size, kFree);

@@ -48,9 +48,10 @@ def nodes_by_degree(g: GraphBase, num_nodes: int, ntype: str | None = None) -> T
             counts += numpy.asarray(g.handle.degrees(True, nodes, e))
         best = numpy.concatenate([best, nodes])
         degrees = numpy.concatenate([degrees, counts])
-        first = _highest(degrees, num_nodes)
-        best, degrees = best[first], degrees[first]
-    return backend.from_numpy(best)
+        if len(best) > 2 * num_nodes + _NODES_AT_ONCE:
+            first = _highest(degrees, num_nodes)
+            best, degrees = best[first], degrees[first]
+    return backend.from_numpy(best[_highest(degrees, num_nodes)])
 
 
 def nodes_by_access(
@@ -63,8 +64,9 @@ def nodes_by_access(
     """Returns the nodes whose rows the batches of a loader need most often, among those of other
     machines, as in GNNLab (Yang et al., EuroSys 2022).
 
-    The counts take 4 bytes for each node of the type. A loader that reads no features is enough, and
-    some dozens of batches usually are, too.
+    The counts take 5 bytes for each node of the type, and 24 for each that occurs. Some dozens of
+    batches are enough, and so is a loader that reads no features. Make a loader for this: its epochs
+    are counted, so that training with it would begin with another epoch's order.
 
     Parameters
     ----------
@@ -109,8 +111,8 @@ def nodes_by_access(
     for some in _nodes_elsewhere(g, t):
         here[some] = False
     counts[here] = 0
-    first = _highest(counts, num_nodes)
-    return backend.from_numpy(first[counts[first] > 0])
+    found = numpy.flatnonzero(counts)
+    return backend.from_numpy(found[_highest(counts[found], num_nodes)])
 
 
 def _nodes_elsewhere(g: GraphBase, t: int) -> Iterable[Any]:

@@ -370,9 +370,9 @@ class DistTensor:
         """Requests rows of a feature that other machines have, and keeps them in this machine's row
         cache as long as that exists: its static part. The rest has the rows that were read lately.
 
-        At most three quarters of the feature's memory keep rows, the first ones that come. The first
-        call sets how much that is, so that it should have all rows. The trainers of the machine share
-        them, and all of them may call this. `nodes_by_degree` and `nodes_by_access` of
+        At most three quarters of the memory that the feature has at the first call keep rows, the first
+        ones that come. The trainers of the machine share them, and all of them may call this. Should a
+        trainer be killed in the middle of a change, a few rows may be lost. `nodes_by_degree` and `nodes_by_access` of
         `graphd.distributed` choose rows.
 
         Parameters
@@ -389,6 +389,8 @@ class DistTensor:
         ------
         graphd.errors.InvalidError
             If the tensor is no feature of the graph, or a feature that the job has changed.
+        graphd.errors.OutOfRangeError
+            If an id is outside -len .. len-1.
         """
         kept: int = self._with_ids(rows, self.handle.keep_cached)
         return kept
