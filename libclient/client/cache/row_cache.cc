@@ -433,6 +433,12 @@ void RowCache::GrowIfNeeded(size_t index) noexcept {
     return;
   }
   Grow(index);
+  // Another thread may be getting the first memory. Without it, this thread's rows would be lost.
+  for (int i = 0; i < 200 && shared.num_extents.load(std::memory_order_acquire) == 0; i++) {
+    const auto grower = static_cast<pid_t>(shared.grower.load(std::memory_order_acquire));
+    if (grower == 0 || HasEnded(grower)) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 // Returns the number of extents that all rows of a feature need, at most kMostNeeded.
@@ -486,9 +492,11 @@ void RowCache::Grow(size_t index) noexcept {
     }
     // The pages are zero, which is an unlocked set without rows.
     shared.extents[count++].store(static_cast<uint16_t>(extent), std::memory_order_relaxed);
-    // A process that is killed here has taken no extent without use.
-    shared.num_extents.store(count, std::memory_order_release);
+    // The first ones are published together: rows that were stored between two of them would not be
+    // found later.
+    if (first != 0) shared.num_extents.store(count, std::memory_order_release);
   } while (count < wanted);
+  if (first == 0) shared.num_extents.store(count, std::memory_order_release);
   shared.evicted.store(0, std::memory_order_relaxed);
   shared.grower.store(0, std::memory_order_release);
 }

@@ -33,7 +33,8 @@ struct RowCacheCounts {
 // SoCC 2020) and GNNLab (Yang et al., EuroSys 2022).
 //
 // Thread-safe, also between processes, without waiting: readers lock nothing, and a row whose set
-// is being changed counts as missing. A process that is killed while it changes a set leaves it
+// is being changed counts as missing. (Only the first rows of a feature wait, at most 0.2 s, for a
+// thread that gets memory for them.) A process that is killed while it changes a set leaves it
 // locked; the next one that wants to store a row there empties it. A forked child makes a cache of
 // its own.
 class RowCache {

@@ -81,9 +81,10 @@ DaemonLink::Cached CachedRows::Read(PartId part, size_t feature, std::span<const
                                     std::span<const int64_t> positions, std::byte* out,
                                     MissingRows& missing) {
   missing.Clear();
+  const uint64_t num_ended = requests_.num_ended();
   cache_->Read(feature, ids, positions, out, missing.indices);
-  const size_t found = ids.size() - missing.indices.size();
-  if (missing.indices.empty()) return {found, 0};
+  const size_t num_missing = missing.indices.size();
+  if (num_missing == 0) return {ids.size(), 0};
   auto request = std::make_shared<RowRequest>(part, feature);
   request->Assign(ids, missing.indices, [&](uint32_t again, uint32_t first) {
     missing.copies.emplace_back(positions[again], positions[first]);
@@ -109,7 +110,23 @@ DaemonLink::Cached CachedRows::Read(PartId part, size_t feature, std::span<const
   }
   // ReadAwaited looks for these.
   cache_->TakeBackMisses(missing.awaited_ids.size());
-  return {found, missing.indices.size() - missing.awaited_ids.size()};
+  const size_t found_later =
+      requests_.num_ended() == num_ended ? 0 : ReadAgain(feature, missing, out);
+  const size_t num_requested = num_missing - missing.awaited_ids.size() - found_later;
+  return {ids.size() - num_missing + found_later, num_requested};
+}
+
+size_t CachedRows::ReadAgain(size_t feature, MissingRows& missing, std::byte* out) {
+  const size_t before = missing.ids.size();
+  cache_->TakeBackMisses(before);
+  cache_->Read(feature, missing.ids, missing.positions, out, missing.indices);
+  for (size_t i = 0; i < missing.indices.size(); i++) {
+    missing.ids[i] = missing.ids[missing.indices[i]];
+    missing.positions[i] = missing.positions[missing.indices[i]];
+  }
+  missing.ids.resize(missing.indices.size());
+  missing.positions.resize(missing.indices.size());
+  return before - missing.indices.size();
 }
 
 void CachedRows::Store(size_t feature, MissingRows& missing, const std::byte* out) {

@@ -70,6 +70,10 @@ class CachedRows {
   RowCache& cache() const noexcept { return *cache_; }
 
  private:
+  // Looks once more for the rows that are to be requested, and returns how many it has found: other
+  // calls may have stored them after this one has looked, and before it has begun its request.
+  size_t ReadAgain(size_t feature, MissingRows& missing, std::byte* out);
+
   const OwnProcess process_;
   std::shared_ptr<CacheMembers> members_;  // abandoned in forked children
   std::unique_ptr<RowCache> cache_;

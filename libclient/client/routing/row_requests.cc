@@ -44,9 +44,15 @@ std::pair<RowRequests::Begun, RowRequests::Earlier> RowRequests::Begin(
   return {Begun(*this, std::move(request)), std::move(earlier)};
 }
 
+uint64_t RowRequests::num_ended() const {
+  const MutexLock lock(mutex_);
+  return num_ended_;
+}
+
 void RowRequests::End(RowRequest& request) noexcept {
   {
     const MutexLock lock(mutex_);
+    num_ended_++;
     std::erase_if(active_, [&](const auto& other) { return other.get() == &request; });
   }
   const MutexLock lock(request.mutex_);

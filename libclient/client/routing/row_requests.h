@@ -81,12 +81,16 @@ class RowRequests {
 
   // Begins a request. Returns it, and those of its partition and feature that began before.
   std::pair<Begun, Earlier> Begin(std::shared_ptr<RowRequest> request);
+  // Returns how many requests have ended. If it has changed since a call looked for its rows, they
+  // may be in the cache now.
+  uint64_t num_ended() const;
 
  private:
   void End(RowRequest& request) noexcept;
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::vector<std::shared_ptr<RowRequest>> active_ GRAPHD_GUARDED_BY(mutex_);  // by their begin
+  uint64_t num_ended_ GRAPHD_GUARDED_BY(mutex_) = 0;
 };
 
 template <class IsAgain>
