@@ -71,6 +71,14 @@ await_epoch() {
 hold_job() { kill -STOP $(pidof train_sage) || bad "the job has ended too early"; }
 # shellcheck disable=SC2046
 resume_job() { kill -CONT $(pidof train_sage); }
+# Lets the trainers run for a tenth of the time only, until it is killed.
+pace_job() {
+  while hold_job; do
+    sleep 0.45
+    resume_job
+    sleep 0.05
+  done
+}
 # check_unfinished EPOCHS: checks that the job that writes disturbed.log is not about to end.
 check_unfinished() {
   check "the job was running: $(grep -oE 'epoch [0-9]+' disturbed.log | tail -n 1) of $1" \

@@ -29,9 +29,13 @@ connecting=$!
 job 600 disturbed.log unix &
 disturbed=$!
 await_epoch 5
+pace_job &
+pacing=$!
 main=$(property MainPID)
 install_package 7.1.1
 await_next "$main"; check_ready
+kill $pacing
+resume_job
 check_unfinished 600
 check "it runs the new program" [ "$(program)" = /usr/bin/graphd ]
 check "it has taken over the graph" [ "$(taken_over)" = 1 ]
