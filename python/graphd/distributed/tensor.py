@@ -372,8 +372,8 @@ class DistTensor:
 
         At most three quarters of the memory that the feature has at the first call keep rows, the first
         ones that come. The trainers of the machine share them, and all of them may call this. Should a
-        trainer be killed in the middle of a change, a few rows may be lost. `nodes_by_degree` and `nodes_by_access` of
-        `graphd.distributed` choose rows.
+        trainer be killed in the middle of a change, a few rows may be lost. The functions
+        `nodes_by_degree` and `nodes_by_access` of `graphd.distributed` choose rows.
 
         Parameters
         ----------
