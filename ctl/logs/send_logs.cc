@@ -24,7 +24,7 @@
 #include "ctl/logs/file_source.h"
 #include "ctl/logs/journal_source.h"
 #include "ctl/logs/record_merge.h"
-#include "ctl/supervise/answer.h"
+#include "ctl/orders/answer.h"
 #include "wire/connection.h"
 #include "wire/ip_config.h"
 

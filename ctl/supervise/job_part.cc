@@ -259,8 +259,8 @@ void JobPart::CheckLeave(const JobTalk::News& news) {
   // A launcher that is still there tells all hosts; the daemon may not have started at all.
   may = may || (news.unreachable > 0 && !state_["detached"].get<bool>());
   if (order_.meeting.host == 0) {
-    // The daemon where the hosts meet may end with this host's part of the job. A host that has left
-    // because the daemon had not started yet tells nothing any more, but its launcher does.
+    // The daemon where the hosts meet may end with this host's part of the job. A host that has
+    // left because the daemon had not started yet tells nothing any more, but its launcher does.
     may = may || (all_told && SecondsSince(all_know_since_) > kHearSeconds) ||
           (!state_["detached"].get<bool>() && SecondsSince(over_at_) > kHearOthersSeconds);
   } else {

@@ -7,12 +7,12 @@
 
 #include "base/strings.h"
 #include "ctl/logs/send_logs.h"
+#include "ctl/orders/answer.h"
+#include "ctl/orders/job_orders.h"
+#include "ctl/orders/server_orders.h"
 #include "ctl/slurm/srun.h"
-#include "ctl/supervise/answer.h"
 #include "ctl/supervise/detach.h"
-#include "ctl/supervise/job_orders.h"
 #include "ctl/supervise/run_guarded.h"
-#include "ctl/supervise/server_orders.h"
 #include "ctl/supervise/supervisor.h"
 #include "ctl/verbs/verbs.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/supervise/switch_order.h"
+#include "ctl/orders/switch_order.h"
 
 #include <poll.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/supervise/server_orders.h"
+#include "ctl/orders/server_orders.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -17,14 +17,13 @@
 #include "base/strings.h"
 #include "client/link/control.h"
 #include "ctl/doctor/host_facts.h"
-#include "ctl/hosts/frame_reader.h"
 #include "ctl/hosts/server_status.h"
 #include "ctl/keys/key_bundle.h"
-#include "ctl/supervise/answer.h"
-#include "ctl/supervise/control_orders.h"
+#include "ctl/orders/answer.h"
+#include "ctl/orders/control_orders.h"
+#include "ctl/orders/job_orders.h"
 #include "ctl/supervise/daemon_starter.h"
 #include "ctl/supervise/job_directory.h"
-#include "ctl/supervise/job_orders.h"
 #include "ctl/supervise/job_process.h"
 #include "wire/connection.h"
 #include "wire/ip_config.h"
@@ -96,13 +95,6 @@ bool WaitUntil(double max_seconds, const std::function<bool()>& condition) {
   return true;
 }
 
-bool InputHasEnded(int wait_milliseconds) {
-  pollfd input{STDIN_FILENO, POLLIN, 0};
-  if (::poll(&input, 1, wait_milliseconds) <= 0) return false;
-  char bytes[256];
-  return ::read(STDIN_FILENO, bytes, sizeof bytes) <= 0;
-}
-
 void AwaitReady(DaemonStarter& starter, GuardState& guard) {
   while (!starter.Poll()) {
     guard.set_daemon(starter.started_pid());
@@ -112,7 +104,7 @@ void AwaitReady(DaemonStarter& starter, GuardState& guard) {
       guard.set_daemon(0);
       starter.OnExit(status);
     }
-    if (InputHasEnded(10)) {
+    if (!PauseWhileAsked(10)) {
       Throw(ErrorCode::kUnavailable, "graphctl ended while the server was starting");
     }
   }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/supervise/control_orders.h"
-
-#include <poll.h>
+#include "ctl/orders/control_orders.h"
 
 #include <algorithm>
 
 #include "base/clock.h"
 #include "base/strings.h"
-#include "ctl/supervise/answer.h"
-#include "ctl/supervise/switch_order.h"
+#include "ctl/orders/answer.h"
+#include "ctl/orders/switch_order.h"
 #include "graph/id_json.h"
 
 namespace graphd::ctl {

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/supervise/job_orders.h"
-
-#include <poll.h>
-#include <unistd.h>
+#include "ctl/orders/job_orders.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -11,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/strings.h"
+#include "ctl/orders/answer.h"
 #include "ctl/plan/json_value.h"
-#include "ctl/supervise/answer.h"
 #include "ctl/supervise/job_directory.h"
 #include "ctl/supervise/log_tail.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/supervise/answer.h"
+#include "ctl/orders/answer.h"
 
 #include <poll.h>
 #include <unistd.h>
