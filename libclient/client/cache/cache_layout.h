@@ -20,7 +20,8 @@
 // An extent consists of sets of 16 rows, and a row can be in one set of its extent only. Each set
 // evicts by itself (sieve_queue.h); some of its rows may be kept, which are in no queue. So a
 // writer changes one set, under a sequence lock of its own, and nobody ever waits for a lock: a
-// reader that meets a locked set takes its row for missing, and a writer does not store it.
+// reader that meets a locked set takes its row for missing, and a writer does not store it, or
+// tries again some times if it shall be kept.
 
 namespace graphd {
 

@@ -81,6 +81,7 @@ DaemonLink::Cached CachedRows::Read(PartId part, size_t feature, std::span<const
                                     std::span<const int64_t> positions, std::byte* out,
                                     MissingRows& missing) {
   missing.Clear();
+  missing.feature = feature;
   const uint64_t num_ended = requests_.num_ended();
   cache_->Read(feature, ids, positions, out, missing.indices);
   const size_t num_missing = missing.indices.size();
@@ -110,16 +111,15 @@ DaemonLink::Cached CachedRows::Read(PartId part, size_t feature, std::span<const
   }
   // ReadAwaited looks for these.
   cache_->TakeBackMisses(missing.awaited_ids.size());
-  const size_t found_later =
-      requests_.num_ended() == num_ended ? 0 : ReadAgain(feature, missing, out);
+  const size_t found_later = requests_.num_ended() == num_ended ? 0 : ReadAgain(missing, out);
   const size_t num_requested = num_missing - missing.awaited_ids.size() - found_later;
   return {ids.size() - num_missing + found_later, num_requested};
 }
 
-size_t CachedRows::ReadAgain(size_t feature, MissingRows& missing, std::byte* out) {
+size_t CachedRows::ReadAgain(MissingRows& missing, std::byte* out) {
   const size_t before = missing.ids.size();
   cache_->TakeBackMisses(before);
-  cache_->Read(feature, missing.ids, missing.positions, out, missing.indices);
+  cache_->Read(missing.feature, missing.ids, missing.positions, out, missing.indices);
   for (size_t i = 0; i < missing.indices.size(); i++) {
     missing.ids[i] = missing.ids[missing.indices[i]];
     missing.positions[i] = missing.positions[missing.indices[i]];
@@ -129,18 +129,18 @@ size_t CachedRows::ReadAgain(size_t feature, MissingRows& missing, std::byte* ou
   return before - missing.indices.size();
 }
 
-void CachedRows::Store(size_t feature, MissingRows& missing, const std::byte* out) {
-  cache_->Insert(feature, missing.ids, missing.positions, out);
+void CachedRows::Store(MissingRows& missing, const std::byte* out) {
+  if (!missing.ids.empty()) cache_->Insert(missing.feature, missing.ids, missing.positions, out);
   missing.request.End();
-}
-
-DaemonLink::Cached CachedRows::ReadAwaited(size_t feature, MissingRows& missing, std::byte* out,
-                                           std::chrono::steady_clock::time_point deadline) {
   missing.ids.clear();
   missing.positions.clear();
-  if (missing.awaited_ids.empty()) return {0, 0};
+}
+
+DaemonLink::Cached CachedRows::ReadAwaited(MissingRows& missing, std::byte* out,
+                                           std::chrono::steady_clock::time_point deadline) {
   for (const auto& request : missing.awaited) request->WaitUntilEnded(deadline);
-  cache_->Read(feature, missing.awaited_ids, missing.awaited_positions, out, missing.indices);
+  cache_->Read(missing.feature, missing.awaited_ids, missing.awaited_positions, out,
+               missing.indices);
   for (const uint32_t i : missing.indices) {
     missing.ids.push_back(missing.awaited_ids[i]);
     missing.positions.push_back(missing.awaited_positions[i]);

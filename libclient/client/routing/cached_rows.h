@@ -20,7 +20,8 @@ namespace graphd {
 
 // The rows that a read did not find in the cache. Memory is reused from call to call.
 struct MissingRows {
-  // Rows that this call has to request.
+  size_t feature = 0;  // its number in the cache
+  // Rows that this call has to request; none any more when they are stored.
   std::vector<int64_t> ids;        // distinct
   std::vector<int64_t> positions;  // the places of their rows
   RowRequests::Begun request;      // tells others that they will be in the cache
@@ -59,12 +60,12 @@ class CachedRows {
   DaemonLink::Cached Read(PartId part, size_t feature, std::span<const int64_t> ids,
                           std::span<const int64_t> positions, std::byte* out, MissingRows& missing);
   // Stores the rows that this call has requested, once they are in `out`, and ends the request.
-  void Store(size_t feature, MissingRows& missing, const std::byte* out);
+  void Store(MissingRows& missing, const std::byte* out);
   // Waits for the rows that other calls have requested, and copies them to `out`. Those that are
   // not in the cache then, because a call has failed or rows were evicted at once, become the ones
   // to request. Requires that this call has stored all rows that it has requested, because the
   // other calls may wait for them.
-  DaemonLink::Cached ReadAwaited(size_t feature, MissingRows& missing, std::byte* out,
+  DaemonLink::Cached ReadAwaited(MissingRows& missing, std::byte* out,
                                  std::chrono::steady_clock::time_point deadline);
 
   RowCache& cache() const noexcept { return *cache_; }
@@ -72,7 +73,7 @@ class CachedRows {
  private:
   // Looks once more for the rows that are to be requested, and returns how many it has found: other
   // calls may have stored them after this one has looked, and before it has begun its request.
-  size_t ReadAgain(size_t feature, MissingRows& missing, std::byte* out);
+  size_t ReadAgain(MissingRows& missing, std::byte* out);
 
   const OwnProcess process_;
   std::shared_ptr<CacheMembers> members_;  // abandoned in forked children

@@ -94,43 +94,39 @@ bool GraphAccess::ReadCached(PartId part, const FeatureRef& feature, const RowsT
 }
 
 void GraphAccess::FinishCached(std::span<const CachedRead> reads) {
-  const auto for_cached = [&](const auto& f) {
-    for (const CachedRead& read : reads) {
-      if (const auto cached = CachedFeature(read.part, read.feature)) f(read, *cached);
-    }
-  };
-  for_cached([&](const CachedRead& read, size_t cached) {
-    cache_->Store(cached, *read.missing, read.out);
-  });
+  for (const CachedRead& read : reads) cache_->Store(*read.missing, read.out);
   const auto deadline = std::chrono::steady_clock::now() + timeout_;
   bool all_found = true;
-  for_cached([&](const CachedRead& read, size_t cached) {
-    link(read.part).CountCached(cache_->ReadAwaited(cached, *read.missing, read.out, deadline));
-    all_found = all_found && read.missing->ids.empty();
-  });
-  if (!all_found) {
-    Retry([&] {
-      std::vector<RpcThread::Pending> pending;
-      for_cached([&](const CachedRead& read, size_t) {
-        const MissingRows& missing = *read.missing;
-        if (missing.ids.empty()) return;
-        const size_t id_bytes =
-            IdBytes(meta_->book.map(read.feature.is_edge).count(read.feature.type));
-        const size_t row_bytes = RowBytesOf(feature(read.feature));
-        pending.push_back(
-            StartGather(link(read.part), read.part, read.feature,
-                        {missing.ids, missing.positions, read.out, row_bytes, id_bytes}));
-      });
-      for (auto& call : pending) call.Wait();
-    });
-    for_cached([&](const CachedRead& read, size_t cached) {
-      cache_->Store(cached, *read.missing, read.out);
-    });
-  }
   for (const CachedRead& read : reads) {
-    read.missing->CopyAgain(RowBytesOf(feature(read.feature)), read.out);
+    if (read.missing->awaited.empty()) continue;
+    link(read.part).CountCached(cache_->ReadAwaited(*read.missing, read.out, deadline));
+    all_found = all_found && read.missing->ids.empty();
+  }
+  if (!all_found) RequestAwaited(reads);
+  for (const CachedRead& read : reads) {
+    if (!read.missing->copies.empty()) {
+      read.missing->CopyAgain(RowBytesOf(feature(read.feature)), read.out);
+    }
     read.missing->Clear();
   }
+}
+
+void GraphAccess::RequestAwaited(std::span<const CachedRead> reads) {
+  Retry([&] {
+    std::vector<RpcThread::Pending> pending;
+    for (const CachedRead& read : reads) {
+      const MissingRows& missing = *read.missing;
+      if (missing.ids.empty()) continue;
+      const size_t id_bytes =
+          IdBytes(meta_->book.map(read.feature.is_edge).count(read.feature.type));
+      const size_t row_bytes = RowBytesOf(feature(read.feature));
+      pending.push_back(
+          StartGather(link(read.part), read.part, read.feature,
+                      {missing.ids, missing.positions, read.out, row_bytes, id_bytes}));
+    }
+    for (auto& call : pending) call.Wait();
+  });
+  for (const CachedRead& read : reads) cache_->Store(*read.missing, read.out);
 }
 
 int64_t GraphAccess::KeepRows(const FeatureRef& ref, std::span<const int64_t> ids) {

@@ -139,6 +139,8 @@ class GraphAccess {
   RelabelTable& relabel(AccessScratch& scratch, NodeTypeId ntype) const;
 
  private:
+  // Requests and stores the rows that ReadAwaited has not found.
+  void RequestAwaited(std::span<const CachedRead> reads);
   std::shared_ptr<const Segment> MapIndexOf(PartId part, const EdgeIndexSpec& spec);
 
   const SessionProcess process_;

@@ -45,7 +45,7 @@ class RowRequest {
   const size_t feature_;
   std::vector<int64_t> ids_;
   std::vector<uint32_t> indices_;
-  std::vector<uint32_t> table_;  // indices of ids_, by open addressing
+  std::vector<uint32_t> table_{kFree};  // indices of ids_, by open addressing
   mutable Mutex mutex_;
   mutable CondVar ended_;
   bool has_ended_ GRAPHD_GUARDED_BY(mutex_) = false;

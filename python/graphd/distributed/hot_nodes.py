@@ -64,9 +64,9 @@ def nodes_by_access(
     """Returns the nodes whose rows the batches of a loader need most often, among those of other
     machines, as in GNNLab (Yang et al., EuroSys 2022).
 
-    The counts take 5 bytes for each node of the type, and 24 for each that occurs. Some dozens of
-    batches are enough, and so is a loader that reads no features. Make a loader for this: its epochs
-    are counted, so that training with it would begin with another epoch's order.
+    The counts take 5 bytes for each node of the type, and nodes that occur take some more. A loader
+    that reads no features is enough. Make a loader for this: its epochs are counted, so that training
+    with it would begin with another epoch's order.
 
     Parameters
     ----------
