@@ -59,11 +59,12 @@ class RowCache {
   void Insert(size_t table, std::span<const int64_t> ids, std::span<const int64_t> positions,
               const std::byte* rows);
 
-  // Decides which extents have the rows that Keep will get: those that the feature has now, or its
-  // first ones. The first call for a feature, of any process, decides; Keep keeps no row before.
-  // Returns false if there is no memory for rows of the feature, or if a process that adds extents
-  // takes ten seconds. What the thread's InterruptCheck throws leaves it.
-  bool PrepareToKeep(size_t table);
+  // Takes memory for so many rows that Keep will get, also what other features have not taken yet,
+  // and decides which extents have them: those that the feature has then. The first call for a
+  // feature, of any process, decides; Keep keeps no row before. Returns false if there is no memory
+  // for rows of the feature, or if a process that adds extents takes ten seconds. What the thread's
+  // InterruptCheck throws leaves it.
+  bool PrepareToKeep(size_t table, uint64_t rows);
   // Stores rows as Insert does, and makes them stay as long as the memory does, unless a process is
   // killed while it changes their set. At most kMostKept of the kSetRows rows of a set stay; others
   // are stored, and may be evicted. Returns how many of the rows stay.

@@ -135,16 +135,25 @@ int64_t GraphAccess::KeepRows(const FeatureRef& ref, std::span<const int64_t> id
   const size_t row_bytes = RowBytesOf(feature(ref));
   OwnerSplit split;
   split.Assign(meta_->book.map(ref.is_edge), ref.type, ids, "id");
-  std::vector<int64_t> remote;  // distinct
+  std::vector<std::pair<int64_t, int64_t>>
+      by_id;  // of other machines, with their positions in `ids`
   for (size_t p = 0; p < split.parts.size(); p++) {
-    const std::vector<int64_t>& some = split.parts[p].ids;
-    if (!is_mapped(static_cast<PartId>(p))) remote.insert(remote.end(), some.begin(), some.end());
+    const OwnerSplit::Part& some = split.parts[p];
+    if (is_mapped(static_cast<PartId>(p))) continue;
+    for (size_t i = 0; i < some.ids.size(); i++) by_id.emplace_back(some.ids[i], some.positions[i]);
   }
-  std::sort(remote.begin(), remote.end());
-  remote.erase(std::unique(remote.begin(), remote.end()), remote.end());
-  if (cache_ == nullptr || remote.empty()) return 0;
+  if (cache_ == nullptr || by_id.empty()) return 0;
+  // The first ones are the most important, if there is no room for all.
+  std::sort(by_id.begin(), by_id.end());
+  by_id.erase(std::unique(by_id.begin(), by_id.end(),
+                          [](const auto& a, const auto& b) { return a.first == b.first; }),
+              by_id.end());
+  std::sort(by_id.begin(), by_id.end(),
+            [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::vector<int64_t> remote;
+  for (const auto& [id, position] : by_id) remote.push_back(id);
   const std::optional<size_t> cached = cache_->Find(ref);
-  if (!cached || !cache_->cache().PrepareToKeep(*cached)) return 0;
+  if (!cached || !cache_->cache().PrepareToKeep(*cached, remote.size())) return 0;
   const size_t step = std::max<size_t>(kBytesAtOnce / std::max<size_t>(row_bytes, 1), 1);
   std::vector<std::byte> rows;
   std::vector<int64_t> places;

@@ -370,10 +370,11 @@ class DistTensor:
         """Requests rows of a feature that other machines have, and keeps them in this machine's row
         cache as long as that exists: its static part. The rest has the rows that were read lately.
 
-        At most three quarters of the memory that the feature has at the first call keep rows, the first
-        ones that come. The trainers of the machine share them, and all of them may call this. Should a
-        trainer be killed in the middle of a change, a few rows may be lost. The functions
-        `nodes_by_degree` and `nodes_by_access` of `graphd.distributed` choose rows.
+        At most three quarters of the feature's memory keep rows; if that is not enough, the first of
+        `rows` are kept. The first call takes memory for its rows, of what no other feature has taken,
+        and sets how much there is for later ones. The trainers of the machine share the rows, and all
+        of them may call this. Should a trainer be killed in the middle of a change, a few rows may be
+        lost. The functions `nodes_by_degree` and `nodes_by_access` of `graphd.distributed` choose rows.
 
         Parameters
         ----------

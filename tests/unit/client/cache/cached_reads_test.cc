@@ -228,6 +228,20 @@ TEST_F(CachedReads, RowsThatAreKeptAreRequestedOnceAndStay) {
               ErrorCode::kInvalid, "60000");
 }
 
+TEST_F(CachedReads, TheFirstRowsAreKeptIfThereIsNoRoomForAll) {
+  const DistGraph graph(Initialize(Remote(*served_, 4 * kMiB)));
+  const DistTensor wide = graph.ndata("wide");
+  std::vector<int64_t> all(ServedGraphFixture::kNodes);
+  std::iota(all.rbegin(), all.rend(), 0);
+  const int64_t staying = wide.KeepCached(all);
+  EXPECT_GT(staying, 2000);
+  EXPECT_LT(staying, 8000);
+  static_cast<void>(wide.Read(SomeIds(20000, ServedGraphFixture::kNodes, 1)));
+  const uint64_t hits = graph.row_cache_statistics().hits;
+  static_cast<void>(wide.Read(std::span(all).first(500)));
+  EXPECT_EQ(graph.row_cache_statistics().hits, hits + 500);
+}
+
 // A trainer in a process of its own; returns whether it has found the rows that another one has
 // stored, and then goes on until it is killed.
 bool ReadAsASecondTrainer(const ServedGraphFixture& served, const std::vector<int64_t>& ids,

@@ -128,7 +128,7 @@ TEST(RowCache, RowsThatAreReadOftenStay) {
 }
 
 int64_t KeepRows(RowCache& cache, size_t table, const std::vector<int64_t>& ids, size_t row_bytes) {
-  EXPECT_TRUE(cache.PrepareToKeep(table));
+  EXPECT_TRUE(cache.PrepareToKeep(table, ids.size()));
   return cache.Keep(table, ids, Positions(ids.size()), RowsOf(table, ids, row_bytes).data());
 }
 
