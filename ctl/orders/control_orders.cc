@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ctl/orders/control_orders.h"
 
+#include <poll.h>
+
 #include <algorithm>
 
 #include "base/clock.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ctl/orders/job_orders.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
