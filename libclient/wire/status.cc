@@ -34,6 +34,7 @@ JobRole FromWire(wire::Role role) {
 }
 
 void WriteJob(const JobStatus& job, wire::Status::JobStatus::Builder out) {
+  WriteMappedReads(job.mapped_reads, out.initMappedReads());
   out.setJobId(job.job_id);
   out.setCommand(job.command);
   out.setWorldSize(job.world_size);
@@ -58,6 +59,7 @@ JobStatus ReadJob(wire::Status::JobStatus::Reader in) {
                            member.getPeer().cStr(), member.getAttempt()});
   }
   job.fingerprint = in.getFingerprint().cStr();
+  job.mapped_reads = ReadMappedReads(in.getMappedReads());
   return job;
 }
 
@@ -91,6 +93,17 @@ void WriteMember(const JobMember& member, wire::Member::Builder out) {
 JobMember ReadMember(wire::Member::Reader in) {
   return {in.getJobId().cStr(),   FromWire(in.getRole()), in.getRank(),   in.getWorldSize(),
           in.getCommand().cStr(), in.getSecret().cStr(),  in.getAttempt()};
+}
+
+void WriteMappedReads(const MappedReads& reads, wire::MappedReads::Builder out) {
+  out.setCalls(reads.calls);
+  out.setRows(reads.rows);
+  out.setBytes(reads.bytes);
+  out.setEdges(reads.edges);
+}
+
+MappedReads ReadMappedReads(wire::MappedReads::Reader in) {
+  return {in.getCalls(), in.getRows(), in.getBytes(), in.getEdges()};
 }
 
 void WriteStatus(const ServerStatus& status, wire::Status::Builder out) {
@@ -140,6 +153,13 @@ void WriteStatus(const ServerStatus& status, wire::Status::Builder out) {
   if (status.store) WriteStoreStatus(*status.store, out.initStore());
   auto records = out.initRecords(Size(status.records.size()));
   for (kj::uint i = 0; i < records.size(); i++) WriteRecord(status.records[i], records[i]);
+  auto operations = out.initOperations(Size(status.operations.size()));
+  for (kj::uint i = 0; i < operations.size(); i++) {
+    operations[i].setOperation(status.operations[i].operation);
+    WriteTimes(status.operations[i].durations, operations[i].initDurations());
+    WriteTimes(status.operations[i].queued, operations[i].initQueued());
+  }
+  WriteMappedReads(status.mapped_reads, out.initMappedReads());
   if (!status.drained) return;
   auto drained = out.initDrained();
   drained.setBy(status.drained->by);
@@ -183,6 +203,11 @@ ServerStatus ReadStatus(wire::Status::Reader in) {
   if (in.hasStore()) status.store = ReadStoreStatus(in.getStore());
   for (auto record : BoundedList(in.getRecords(), "records"))
     status.records.push_back(ReadRecord(record));
+  for (auto each : BoundedList(in.getOperations(), "operations")) {
+    status.operations.push_back(
+        {each.getOperation().cStr(), ReadTimes(each.getDurations()), ReadTimes(each.getQueued())});
+  }
+  status.mapped_reads = ReadMappedReads(in.getMappedReads());
   if (in.hasDrained()) {
     const auto drained = in.getDrained();
     status.drained = {drained.getBy().cStr(), drained.getReason().cStr(), drained.getSeconds()};

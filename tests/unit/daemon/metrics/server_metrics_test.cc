@@ -64,10 +64,12 @@ TEST_F(ServerMetricsTest, CountsJobsAndTrainersWithoutTheirNames) {
 }
 
 TEST_F(ServerMetricsTest, ShowsTimesAsACumulativeHistogram) {
-  Durations& sample = requests_.durations_of(RequestKind::kSample);
-  sample.Add(std::chrono::microseconds(100));  // a bound belongs to its bucket
-  sample.Add(std::chrono::milliseconds(2));
-  sample.Add(std::chrono::seconds(20));
+  const auto add = [this](Clock::duration time, Clock::duration waited) {
+    requests_.CountEnded(RequestKind::kSample, time, waited);
+  };
+  add(std::chrono::microseconds(100), Clock::duration(0));  // a bound belongs to its bucket
+  add(std::chrono::milliseconds(2), std::chrono::milliseconds(1));
+  add(std::chrono::seconds(20), std::chrono::seconds(19));
   requests_.CountError(ErrorCode::kOverloaded);
   const std::string text = Text();
   const std::string name = "graphd_request_duration_seconds";
@@ -78,7 +80,13 @@ TEST_F(ServerMetricsTest, ShowsTimesAsACumulativeHistogram) {
   EXPECT_THAT(text, HasSubstr(name + "_bucket{kind=\"sample\",le=\"0.003\"} 2"));
   EXPECT_THAT(text, HasSubstr(name + "_bucket{kind=\"sample\",le=\"10\"} 2"));
   EXPECT_THAT(text, HasSubstr(name + "_bucket{kind=\"sample\",le=\"+Inf\"} 3"));
+  EXPECT_THAT(text, HasSubstr(name + "_bucket{kind=\"sample\",le=\"30\"} 3"));
   EXPECT_THAT(text, HasSubstr(name + "_count{kind=\"barrier\"} 0"));
+  const std::string queue = "graphd_request_queue_seconds";
+  EXPECT_THAT(text, HasSubstr(queue + "_count{kind=\"sample\"} 3"));
+  EXPECT_THAT(text, HasSubstr(queue + "_sum{kind=\"sample\"} 19.001"));
+  EXPECT_THAT(text, HasSubstr(queue + "_bucket{kind=\"sample\",le=\"1e-05\"} 1"));
+  EXPECT_THAT(text, HasSubstr(queue + "_bucket{kind=\"sample\",le=\"0.001\"} 2"));
   EXPECT_THAT(text, HasSubstr("graphd_request_errors_total{code=\"overloaded\"} 1"));
 }
 
