@@ -6,12 +6,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
-#include <map>
 #include <memory>
 
 #include "base/clock.h"
 #include "base/strings.h"
+#include "ctl/plan/job_lines.h"
 #include "ctl/plan/json_value.h"
+#include "ctl/plan/operation_times.h"
 #include "ctl/plan/server_rates.h"
 #include "ctl/terminal/key_reader.h"
 #include "ctl/terminal/signals.h"
@@ -24,9 +25,12 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kTopExamples = R"(
-Rows and edges are those in graphd's answers; trainers on its own machine read most of them from
-mapped memory, without a request. CACHED is the share of the rows that trainers on other machines
-looked for in their row caches (graphctl launch --row_cache) and found there.
+ROWS/s and EDGES/s are those in graphd's answers. Trainers on its own machine read most of them from
+mapped memory, without a request; they count MAPPED ROWS/s and MAPPED EDGES/s themselves, and tell
+graphd once a second. CACHED is the share of the rows that trainers on other machines looked for in
+their row caches (graphctl launch --row_cache) and found there. P50 and P99 are the times that half
+and 99 % of an operation's requests did not exceed, from their arrival until the answer was ready;
+QUEUE is the part of it in which they waited for a thread of graphd.
 
 Examples:
   graphctl top                                    # every server of this machine
@@ -69,21 +73,19 @@ json Machines(const Sample& before, const Sample& after) {
   return machines;
 }
 
-// Returns one line per job, even if it has trainers on several machines.
-std::vector<std::string> JobLines(const Sample& sample) {
-  std::map<std::string, std::string> jobs;
-  for (const FoundServer& found : sample) {
+std::vector<MachineOperations> Operations(const Sample& before, const Sample& after) {
+  std::vector<MachineOperations> machines;
+  for (const FoundServer& found : after) {
     if (!found.error.empty()) continue;
-    for (const json& job : ValueOr(found.status, "jobs", json::array())) {
-      const std::string id = ValueOr(job, "job", "?");
-      jobs[id] = StrCat("job ", id, ", ", ValueOr(job, "world_size", 0), " trainers, ",
-                        static_cast<int64_t>(ValueOr(job, "seconds", 0.0)),
-                        " s: ", ValueOr(job, "command", "?"));
-    }
+    machines.push_back(OperationsBetween(found.host, StatusIn(before, found), found.status));
   }
-  std::vector<std::string> lines;
-  for (auto& [id, line] : jobs) lines.push_back(Printable(std::move(line)));
-  return lines;
+  return machines;
+}
+
+std::vector<json> StatusesIn(const Sample& sample) {
+  std::vector<json> statuses;
+  for (const FoundServer& found : sample) statuses.push_back(found.status);
+  return statuses;
 }
 
 std::vector<std::string> Lines(const Sample& before, const Sample& after, const char* ends) {
@@ -93,10 +95,16 @@ std::vector<std::string> Lines(const Sample& before, const Sample& after, const 
   std::strftime(now, sizeof now, "%H:%M:%S", ::localtime_r(&seconds, &local));
   std::vector<std::string> lines{StrCat("graphctl top, ", now, ends)};
   if (after.empty()) lines.push_back("no server runs here");
+  const json machines = Machines(before, after);
   if (!after.empty()) {
-    for (std::string& line : RatesTable(Machines(before, after))) lines.push_back(std::move(line));
+    for (std::string& line : RatesTable(machines)) lines.push_back(std::move(line));
   }
-  for (std::string& line : JobLines(after)) lines.push_back(std::move(line));
+  if (auto table = OperationsTable(Operations(before, after)); !table.empty()) {
+    lines.emplace_back();
+    for (std::string& line : table) lines.push_back(std::move(line));
+    lines.emplace_back();
+  }
+  for (std::string& line : JobLines(StatusesIn(after), machines)) lines.push_back(std::move(line));
   return lines;
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/strings.h"
+#include "ctl/hosts/frame_reader.h"
 
 namespace graphd::ctl {
 namespace {
@@ -43,6 +44,14 @@ TEST(ServerStatus, HasRoomInAFrameWhateverClientsReport) {
   }
   const nlohmann::json shown = StatusToJson(status);
   EXPECT_LT(shown.dump().size(), size_t{700} << 10);
+  for (int kind = 0; kind < 8; kind++) {  // every bucket has had requests
+    OperationTimes& times = status.operations.emplace_back();
+    times.operation = "change_rows";
+    for (uint64_t i = 1; i <= 351; i++)
+      times.durations.buckets.push_back({i * 28'000'000'000, i << 32});
+    times.queued = times.durations;
+  }
+  EXPECT_LT(StatusToJson(status).dump().size(), FrameReader::kMaxFrame);
   EXPECT_GT(shown["job_records"][0]["hosts"].size(), 100u);
 }
 
