@@ -8,6 +8,7 @@
 #include "client/link/control.h"
 #include "ctl/hosts/server_status.h"
 #include "ctl/plan/json_value.h"
+#include "wire/ip_config.h"
 
 namespace graphd::ctl {
 namespace {
@@ -60,6 +61,12 @@ std::vector<FoundServer> FindServers(const HostOptions& options, const std::stri
     all.push_back(std::move(found));
   }
   return all;
+}
+
+std::string NoServerText(const HostOptions& options, const std::string& runtime_dir, bool named) {
+  const std::string& name = options.server.server_name;
+  const std::string hint = named ? OtherServersHint(SocketPath(runtime_dir, name, 0)) : "";
+  return StrCat("no server ", named ? StrCat("'", name, "' ") : "", "runs in ", runtime_dir, hint);
 }
 
 std::string RuntimeDirOf(const HostOptions& options) {

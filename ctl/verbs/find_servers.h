@@ -5,7 +5,7 @@
 
 #include "ctl/verbs/host_options.h"
 
-// Finds the daemons that `graphctl ps` and `graphctl top` show.
+// Finds the daemons that `graphctl ps`, `status` and `top` show.
 
 namespace graphd::ctl {
 
@@ -20,6 +20,10 @@ struct FoundServer {
 // ignored.
 std::vector<FoundServer> FindServers(const HostOptions& options, const std::string& runtime_dir,
                                      const std::string& only);
+
+// Returns what to say if no server was found on this machine: of any name or, if `named`, of the
+// options' name.
+std::string NoServerText(const HostOptions& options, const std::string& runtime_dir, bool named);
 
 // Returns the directory of this machine's sockets: --runtime_dir or its default.
 std::string RuntimeDirOf(const HostOptions& options);

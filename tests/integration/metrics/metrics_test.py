@@ -96,6 +96,11 @@ class Server:
     def status(self):
         return json.loads(self.graphctl("ps").stdout)[0]["status"]
 
+    def health(self):
+        """Returns the exit code of graphctl status, and what it says about the server."""
+        done = self.graphctl("status")
+        return done.returncode, json.loads(done.stdout)[0]
+
     def connect(self, test):
         """Returns a graph whose requests go over TCP, even if they are to this machine."""
         os.environ.update(GRAPHD_RUNTIME_DIR=self.daemons.runtime, GRAPHD_TRANSPORT="tcp")
@@ -370,6 +375,7 @@ class Metrics(unittest.TestCase):
         rules = alerts(prometheus)
         alarms = {name for name, each in rules.items() if prometheus.query(each)}
         self.assertEqual(alarms, set())
+        self.assertEqual(server.health()[0], 0)
 
         def is_true(rule):
             return prometheus.query(rules[rule])
@@ -380,10 +386,14 @@ class Metrics(unittest.TestCase):
                 tensor[nodes] = torch.ones(10, 4)
                 time.sleep(0.01)
         wait_for("the rule of trouble", lambda: is_true("GraphdTensorsInTrouble"))
+        code, health = server.health()
+        self.assertEqual((code, health["state"], health["ready"]), (11, "ready", True))
+        self.assertIn("was removed", health["degraded"][0])
         self.assertEqual(tensor[nodes].sum().item(), 40)
         server.process.kill()
         server.process.wait()
         wait_for("the rule of a server that is down", lambda: is_true("GraphdDown"))
+        self.assertEqual(server.health()[0], 5)
 
     def test_bad_requests_are_bounded_and_hold_up_nobody(self):
         _, graph = self.server.connect(self)
