@@ -5,6 +5,7 @@
 // practice. Limits: a plain gather, and a plain socket.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "bench/support/bench_graph.h"
@@ -32,16 +33,41 @@ DistGraph Graph(uint64_t row_cache) {
   return DistGraph(Initialize(options));
 }
 
-// arg: the cache's part of the feature's bytes, in percent
-void BM_Epoch(benchmark::State& state) {
-  const DistGraph graph = Graph(kTableBytes / 100 * static_cast<uint64_t>(state.range(0)));
+DistNodeDataLoader Loader(const DistGraph& graph, std::vector<NodeFeature> features, int workers) {
   LoaderOptions options;
   options.batch_size = 1000;
-  options.num_workers = 0;
+  options.num_workers = workers;
   options.shuffle = true;
-  options.input_features = {{"feat"}};
-  DistNodeDataLoader loader(graph, RandomIds(kSeeds, kNodes, 1), NeighborSampler({10, 10}),
+  options.input_features = std::move(features);
+  return DistNodeDataLoader(graph, RandomIds(kSeeds, kNodes, 1), NeighborSampler({10, 10}),
                             options);
+}
+
+// Returns the nodes that most batches of an epoch have, the most frequent first.
+std::vector<int64_t> NodesByAccess(const DistGraph& graph) {
+  std::vector<uint32_t> counts(kNodes);
+  DistNodeDataLoader loader = Loader(graph, {}, 0);
+  for (loader.StartEpoch(0); auto batch = loader.Next();) {
+    for (const int64_t node : batch->blocks[0].src_nodes[0]) counts[static_cast<size_t>(node)]++;
+  }
+  std::vector<int64_t> nodes(kNodes);
+  std::iota(nodes.begin(), nodes.end(), 0);
+  std::stable_sort(nodes.begin(), nodes.end(), [&](int64_t a, int64_t b) {
+    return counts[static_cast<size_t>(a)] > counts[static_cast<size_t>(b)];
+  });
+  return nodes;
+}
+
+// args: the cache's part of the feature's bytes, and the part of the cache that is kept for the
+// rows that an epoch reads most often, both in percent
+void BM_Epoch(benchmark::State& state) {
+  const DistGraph graph = Graph(kTableBytes / 100 * static_cast<uint64_t>(state.range(0)));
+  if (state.range(1) > 0) {
+    std::vector<int64_t> nodes = NodesByAccess(graph);
+    nodes.resize(static_cast<size_t>(kNodes * state.range(0) / 100 * state.range(1) / 100));
+    graph.ndata("feat").KeepCached(nodes);
+  }
+  DistNodeDataLoader loader = Loader(graph, {{"feat"}}, 0);
   int64_t epoch = 0;
   const auto run = [&] {
     for (loader.StartEpoch(epoch++); auto batch = loader.Next();) {
@@ -68,14 +94,34 @@ void BM_Epoch(benchmark::State& state) {
                                                   benchmark::Counter::kIsRate);
 }
 BENCHMARK(BM_Epoch)
-    ->ArgName("percent")
+    ->ArgNames({"percent", "kept"})
+    ->Args({0, 0})
+    ->ArgsProduct({{1, 5, 10, 25, 50}, {0, 70}})
+    ->Args({120, 0})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+// The first epoch, with a cache for all rows: threads that need the same rows at the same time.
+// arg: threads
+void BM_FirstEpoch(benchmark::State& state) {
+  double row_bytes = 0, different = 0;
+  for (auto _ : state) {
+    const DistGraph graph = Graph(kTableBytes / 5 * 6);
+    DistNodeDataLoader loader = Loader(graph, {{"feat"}}, static_cast<int>(state.range(0)));
+    for (loader.StartEpoch(0); auto batch = loader.Next();) {
+      benchmark::DoNotOptimize(batch->input_features[0].data());
+    }
+    row_bytes += static_cast<double>(graph.traffic().row_bytes);
+    different += static_cast<double>(graph.row_cache_statistics().inserted * kRowBytes);
+  }
+  state.counters["row_MB/epoch"] = row_bytes / static_cast<double>(state.iterations()) / 1e6;
+  state.counters["of_different"] = row_bytes / different;
+}
+BENCHMARK(BM_FirstEpoch)
+    ->ArgName("workers")
     ->Arg(0)
-    ->Arg(1)
-    ->Arg(5)
-    ->Arg(10)
-    ->Arg(25)
-    ->Arg(50)
-    ->Arg(120)
+    ->Arg(2)
+    ->Arg(8)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 

@@ -172,7 +172,8 @@ RowCacheStatistics DistGraph::row_cache_statistics() const noexcept {
           counts.inserted,
           counts.evicted,
           rows->cache().capacity(),
-          rows->cache().used_bytes()};
+          rows->cache().used_bytes(),
+          counts.kept};
 }
 
 TrafficCounts DistGraph::traffic() const noexcept {

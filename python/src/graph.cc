@@ -144,6 +144,11 @@ void DefineDistTensor(py::module_& m) {
              const Ids ids(rows, "rows");
              return ToPython(Call([&] { return self.Read(ids); }));
            })
+      .def("keep_cached",
+           [](const DistTensor& self, const py::object& rows) {
+             const Ids ids(rows, "rows");
+             return Call([&] { return self.KeepCached(ids); });
+           })
       .def("slice",
            [](const DistTensor& self, int64_t begin, int64_t end) {
              return ToPython(Call([&] { return self.Slice(begin, end); }));
@@ -230,6 +235,7 @@ void DefineGraph(py::module_& m) {
              statistics["evicted"] = counts.evicted;
              statistics["capacity_bytes"] = counts.capacity_bytes;
              statistics["used_bytes"] = counts.used_bytes;
+             statistics["kept"] = counts.kept;
              return statistics;
            })
       .def("barrier", [](const DistGraph& self) { Call([&] { self.Barrier(); }); })

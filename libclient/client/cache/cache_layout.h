@@ -13,19 +13,22 @@
 // gives one back. A row's extent follows from its id and the number of the feature's extents by
 // consistent hashing (Lamping and Veach, "A Fast, Minimal Memory, Consistent Hash Algorithm",
 // 2014): a new extent takes its share of the rows of each other one, and the other rows stay where
-// they are. A row that has moved is also looked for in its extent before.
+// they are. A row that has moved is also looked for in its extent before. Rows that are kept stay
+// where they are: a feature keeps them in the extents that it has when the first ones are kept, and
+// then the extent among these takes the place of the one before.
 //
 // An extent consists of sets of 16 rows, and a row can be in one set of its extent only. Each set
-// evicts by itself (sieve_queue.h). So a writer changes one set, under a sequence lock of its own,
-// and nobody ever waits for a lock: a reader that meets a locked set takes its row for missing, and
-// a writer does not store it.
+// evicts by itself (sieve_queue.h); some of its rows may be kept, which are in no queue. So a
+// writer changes one set, under a sequence lock of its own, and nobody ever waits for a lock: a
+// reader that meets a locked set takes its row for missing, and a writer does not store it.
 
 namespace graphd {
 
 inline constexpr uint64_t kCacheMagic = 0x6568636143776f52;  // "RowCache"
-inline constexpr uint32_t kCacheFormat = 1;
+inline constexpr uint32_t kCacheFormat = 2;
 inline constexpr uint32_t kMostExtents = 64;
 inline constexpr unsigned kSetRows = 16;
+inline constexpr unsigned kMostKept = 12;  // rows of a set that are never evicted
 
 // The lock of a set counts its changes in the lower bits, and is odd while the set is changed. The
 // upper bits are then the process that changes it, so that others notice when that was killed.
@@ -39,7 +42,7 @@ struct alignas(64) CacheSet {
   std::atomic<uint32_t> used;     // a bit for each slot that has a row
   std::atomic<uint64_t> order;    // SieveQueue::order
   std::atomic<uint32_t> queue;    // SieveQueue::size and, from bit 8 on, ::hand
-  uint32_t unused;
+  std::atomic<uint32_t> kept;     // a bit for each slot whose row is never evicted
   // 16 bits of each row's hash, four rows a word.
   std::atomic<uint64_t> tags[kSetRows / 4];
 };
@@ -49,8 +52,9 @@ static_assert(sizeof(CacheSet) == 64);
 struct alignas(64) CacheTable {
   uint64_t row_bytes;
   std::atomic<uint32_t> num_extents;
-  std::atomic<uint32_t> grower;   // the process that adds an extent, or 0
-  std::atomic<uint64_t> evicted;  // rows since the last extent was added
+  std::atomic<uint32_t> grower;        // the process that adds an extent, or 0
+  std::atomic<uint64_t> evicted;       // rows since the last extent was added
+  std::atomic<uint32_t> kept_extents;  // the first ones, which have the rows that are kept; 0: none
   std::atomic<uint16_t> extents[kMostExtents];
 };
 

@@ -9,7 +9,10 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
+#include "base/interrupt.h"
 #include "base/rng.h"
 #include "base/row_access.h"
 #include "client/cache/sieve_queue.h"
@@ -85,7 +88,9 @@ RowCache::~RowCache() = default;
 
 struct RowCache::Place {
   std::byte* set = nullptr;
-  std::byte* before = nullptr;      // the set where the row was before its extent was added
+  // Another set where it may be: of the extent among those that have the kept rows, or, if the
+  // feature keeps none, of the one where it was before `set`'s extent was added. Often the same.
+  std::byte* other = nullptr;
   uint64_t lock = 0;                // when the row was found
   const std::byte* slot = nullptr;  // null: the row is missing
   uint32_t bit = 0;
@@ -95,7 +100,10 @@ struct RowCache::Place {
 // The extents of a feature, as this process sees them at one time.
 struct RowCache::Extents {
   uint32_t count = 0;
-  const Choices* choices = nullptr;
+  bool have_kept = false;  // whether some are chosen for kept rows
+  // [part of a hash] the extents of Place::set and Place::other
+  const uint8_t* set = nullptr;
+  const uint8_t* other = nullptr;
   std::array<std::byte*, kMostExtents> begin;
 };
 
@@ -131,6 +139,7 @@ class RowCache::Change {
     set_.used.store(0, std::memory_order_relaxed);
     set_.order.store(0, std::memory_order_relaxed);
     set_.queue.store(0, std::memory_order_relaxed);
+    set_.kept.store(0, std::memory_order_relaxed);
     for (auto& tags : set_.tags) tags.store(0, std::memory_order_relaxed);
   }
   CacheSet& set_;
@@ -163,10 +172,18 @@ RowCache::Extents RowCache::ExtentsOf(size_t table) {
     const uint32_t extent = shared.extents[i].load(std::memory_order_relaxed);
     extents.begin[i] = memory_.extent(std::min(extent, memory_.num_extents() - 1));
   }
-  std::call_once(computed_[extents.count],
-                 [&] { choices_[extents.count] = std::make_unique<Choices>(extents.count); });
-  extents.choices = choices_[extents.count].get();
+  const Choices& choices = ChoicesOf(extents.count);
+  const uint32_t kept =
+      std::min(shared.kept_extents.load(std::memory_order_acquire), extents.count);
+  extents.have_kept = kept > 0;
+  extents.set = choices.now.data();
+  extents.other = extents.have_kept ? ChoicesOf(kept).now.data() : choices.before.data();
   return extents;
+}
+
+const RowCache::Choices& RowCache::ChoicesOf(uint32_t count) {
+  std::call_once(computed_[count], [&] { choices_[count] = std::make_unique<Choices>(count); });
+  return *choices_[count];
 }
 
 RowCache::Place RowCache::Locate(const Table& table, const Extents& extents,
@@ -175,8 +192,8 @@ RowCache::Place RowCache::Locate(const Table& table, const Extents& extents,
   const uint64_t set = (hash >> 32) * table.sets_per_extent >> 32;
   const size_t i = hash % Choices::kSize;
   Place place;
-  place.set = extents.begin[extents.choices->now[i]] + set * table.set_bytes;
-  place.before = extents.begin[extents.choices->before[i]] + set * table.set_bytes;
+  place.set = extents.begin[extents.set[i]] + set * table.set_bytes;
+  place.other = extents.begin[extents.other[i]] + set * table.set_bytes;
   place.tag = TagOf(hash);
   return place;
 }
@@ -204,8 +221,8 @@ bool RowCache::FindIn(const Table& table, int64_t id, Place& place) noexcept {
 
 void RowCache::Find(const Table& table, int64_t id, Place& place) noexcept {
   place.slot = nullptr;
-  if (FindIn(table, id, place) || place.before == place.set) return;
-  place.set = place.before;
+  if (FindIn(table, id, place) || place.other == place.set) return;
+  place.set = place.other;
   FindIn(table, id, place);
 }
 
@@ -269,27 +286,48 @@ void RowCache::Read(size_t index, std::span<const int64_t> ids, std::span<const 
   misses_.fetch_add(missing.size(), std::memory_order_relaxed);
 }
 
-void RowCache::Store(const Table& table, const Extents& extents, int64_t id, const std::byte* row,
-                     Stored& stored) const noexcept {
-  const Place place = Locate(table, extents, id);
+bool RowCache::Store(const Table& table, const Extents& extents, int64_t id, const std::byte* row,
+                     bool keep, Stored& stored) const noexcept {
+  Place place = Locate(table, extents, id);
+  keep = keep && extents.have_kept;
+  if (keep) place.set = place.other;
   auto& set = *reinterpret_cast<CacheSet*>(place.set);
   const Change change(set, pid_);
-  if (!change.held()) return;
+  if (!change.held()) return false;
   const auto slot_of = [&](unsigned way) {
     return place.set + sizeof(CacheSet) + way * table.slot_bytes;
   };
   const uint32_t used = set.used.load(std::memory_order_relaxed);
-  for (uint32_t matches = Matches(set, place.tag) & used; matches != 0; matches &= matches - 1) {
-    const auto way = static_cast<unsigned>(std::countr_zero(matches));
-    if (__atomic_load_n(reinterpret_cast<int64_t*>(slot_of(way)), __ATOMIC_RELAXED) == id) return;
-  }
+  const uint32_t kept = set.kept.load(std::memory_order_relaxed);
   SieveQueue queue{set.order.load(std::memory_order_relaxed), 0, 0};
   const uint32_t numbers = set.queue.load(std::memory_order_relaxed);
   queue.size = static_cast<uint8_t>(std::min(numbers & 0xff, uint32_t{kSetRows}));
   queue.hand = static_cast<uint8_t>(numbers >> 8);
+  const auto save_queue = [&] {
+    set.order.store(queue.order, std::memory_order_relaxed);
+    set.queue.store(queue.size | uint32_t{queue.hand} << 8, std::memory_order_relaxed);
+  };
+  const auto keep_way = [&](unsigned way) {
+    set.kept.store(kept | 1U << way, std::memory_order_relaxed);
+    stored.kept++;
+    stored.staying++;
+  };
+  keep = keep && static_cast<unsigned>(std::popcount(kept)) < kMostKept;
+  for (uint32_t matches = Matches(set, place.tag) & used; matches != 0; matches &= matches - 1) {
+    const auto way = static_cast<unsigned>(std::countr_zero(matches));
+    if (__atomic_load_n(reinterpret_cast<int64_t*>(slot_of(way)), __ATOMIC_RELAXED) != id) continue;
+    if ((kept >> way & 1) != 0) {
+      stored.staying++;
+    } else if (keep) {
+      queue.Erase(way);
+      save_queue();
+      keep_way(way);
+    }
+    return true;
+  }
   unsigned way = static_cast<unsigned>(std::countr_one(used));
   if (queue.size == kSetRows || way >= kSetRows) {
-    if (queue.size == 0) return;  // damaged
+    if (queue.size == 0) return true;  // damaged
     const uint32_t before = set.visited.load(std::memory_order_relaxed);
     uint32_t visited = before;
     way = queue.Evict(visited);
@@ -302,35 +340,79 @@ void RowCache::Store(const Table& table, const Extents& extents, int64_t id, con
   SetTag(set, way, place.tag);
   set.visited.fetch_and(~(1U << way), std::memory_order_relaxed);
   set.used.store(used | 1U << way, std::memory_order_relaxed);
-  queue.Insert(way);
-  set.order.store(queue.order, std::memory_order_relaxed);
-  set.queue.store(queue.size | uint32_t{queue.hand} << 8, std::memory_order_relaxed);
+  if (keep) {
+    keep_way(way);
+  } else {
+    queue.Insert(way);
+  }
+  save_queue();
   stored.inserted++;
+  return true;
 }
 
 void RowCache::Insert(size_t index, std::span<const int64_t> ids,
                       std::span<const int64_t> positions, const std::byte* rows) {
+  StoreRows(index, ids, positions, rows, false);
+}
+
+int64_t RowCache::Keep(size_t index, std::span<const int64_t> ids,
+                       std::span<const int64_t> positions, const std::byte* rows) {
+  return StoreRows(index, ids, positions, rows, true);
+}
+
+int64_t RowCache::StoreRows(size_t index, std::span<const int64_t> ids,
+                            std::span<const int64_t> positions, const std::byte* rows, bool keep) {
   constexpr size_t kRowsAtOnce = 1024;  // between two looks at whether an extent is needed
   constexpr size_t kAhead = 8;
-  if (!CanHold(index)) return;
+  if (!CanHold(index)) return 0;
+  int64_t staying = 0;
   const Table& table = tables_[index];
   for (size_t begin = 0; begin < ids.size(); begin += kRowsAtOnce) {
     GrowIfNeeded(index);
     const Extents extents = ExtentsOf(index);
-    if (extents.count == 0) return;
+    if (extents.count == 0) break;
     Stored stored;
     const size_t end = std::min(begin + kRowsAtOnce, ids.size());
     for (size_t i = begin; i < end; i++) {
       if (i + kAhead < end) {
-        __builtin_prefetch(Locate(table, extents, ids[i + kAhead]).set, 1);
+        const Place ahead = Locate(table, extents, ids[i + kAhead]);
+        __builtin_prefetch(keep ? ahead.other : ahead.set, 1);
       }
       const std::byte* row = rows + static_cast<size_t>(positions[i]) * table.row_bytes;
-      Store(table, extents, ids[i], row, stored);
+      // Trainers that keep the same rows meet in the same sets.
+      for (int tries = keep ? 100 : 1; tries > 0; tries--) {
+        if (Store(table, extents, ids[i], row, keep, stored)) break;
+        if (tries > 1) std::this_thread::yield();
+      }
     }
     inserted_.fetch_add(stored.inserted, std::memory_order_relaxed);
     evicted_.fetch_add(stored.evicted, std::memory_order_relaxed);
+    kept_.fetch_add(stored.kept, std::memory_order_relaxed);
     memory_.tables()[index].evicted.fetch_add(stored.evicted, std::memory_order_relaxed);
+    staying += stored.staying;
   }
+  return staying;
+}
+
+bool RowCache::PrepareToKeep(size_t index) {
+  if (!CanHold(index)) return false;
+  CacheTable& shared = memory_.tables()[index];
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (shared.kept_extents.load(std::memory_order_acquire) == 0) {
+    const auto grower = static_cast<pid_t>(shared.grower.load(std::memory_order_acquire));
+    const uint32_t count = shared.num_extents.load(std::memory_order_acquire);
+    if (grower != 0 && !HasEnded(grower)) {  // it may be adding the first ones, one after another
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      AwaitTime(std::chrono::milliseconds(1));
+    } else if (grower != 0 || count == 0) {
+      if (count == 0 && is_full_.load(std::memory_order_relaxed)) return false;
+      Grow(index);
+    } else {
+      uint32_t none = 0;
+      shared.kept_extents.compare_exchange_strong(none, count, std::memory_order_acq_rel);
+    }
+  }
+  return true;
 }
 
 uint32_t RowCache::Reserved() const noexcept {
@@ -412,9 +494,9 @@ void RowCache::Grow(size_t index) noexcept {
 }
 
 RowCacheCounts RowCache::counts() const noexcept {
-  return {hits_.load(std::memory_order_relaxed), misses_.load(std::memory_order_relaxed),
+  return {hits_.load(std::memory_order_relaxed),      misses_.load(std::memory_order_relaxed),
           hit_bytes_.load(std::memory_order_relaxed), inserted_.load(std::memory_order_relaxed),
-          evicted_.load(std::memory_order_relaxed)};
+          evicted_.load(std::memory_order_relaxed),   kept_.load(std::memory_order_relaxed)};
 }
 
 uint64_t RowCache::used_bytes() const noexcept {

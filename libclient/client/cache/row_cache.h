@@ -24,11 +24,13 @@ struct RowCacheCounts {
   uint64_t hit_bytes = 0;  // the size of the rows that were read
   uint64_t inserted = 0;   // rows that were stored
   uint64_t evicted = 0;    // rows that made room for them
+  uint64_t kept = 0;       // rows that Keep has made stay, and that did not before
 };
 
 // A bounded cache of rows that never change: features of nodes and edges that are read from other
 // machines. It lies in memory that the processes of a machine may share (cache_layout.h), and
-// evicts by SIEVE.
+// evicts by SIEVE, but for rows that Keep has made stay: a static part, as in PaGraph (Lin et al.,
+// SoCC 2020) and GNNLab (Yang et al., EuroSys 2022).
 //
 // Thread-safe, also between processes, without waiting: readers lock nothing, and a row whose set
 // is being changed counts as missing. A process that is killed while it changes a set leaves it
@@ -56,6 +58,26 @@ class RowCache {
   void Insert(size_t table, std::span<const int64_t> ids, std::span<const int64_t> positions,
               const std::byte* rows);
 
+  // Decides which extents have the rows that Keep will get: those that the feature has now, or its
+  // first ones. The first call for a feature, of any process, decides; Keep keeps no row before.
+  // Returns false if there is no memory for rows of the feature, or if a process that adds extents
+  // takes ten seconds. What the thread's InterruptCheck throws leaves it.
+  bool PrepareToKeep(size_t table);
+  // Stores rows as Insert does, and makes them stay as long as the memory does, unless a process is
+  // killed while it changes their set. At most kMostKept of the kSetRows rows of a set stay; others
+  // are stored, and may be evicted. Returns how many of the rows stay.
+  int64_t Keep(size_t table, std::span<const int64_t> ids, std::span<const int64_t> positions,
+               const std::byte* rows);
+
+  // Subtracts rows from the misses: Read will be called for them again.
+  void TakeBackMisses(uint64_t count) noexcept {
+    misses_.fetch_sub(count, std::memory_order_relaxed);
+  }
+  // Returns false if rows of a feature can't be stored, because there was no memory for them.
+  bool HasRoom(size_t table) const noexcept {
+    return !is_full_.load(std::memory_order_relaxed) ||
+           memory_.tables()[table].num_extents.load(std::memory_order_relaxed) != 0;
+  }
   RowCacheCounts counts() const noexcept;
   // Returns the bytes of the memory, and those of the extents that are in use, by all processes; 0
   // in a forked child, which does not have the memory.
@@ -73,15 +95,21 @@ class RowCache {
   class Change;
 
   Extents ExtentsOf(size_t table);
+  const Choices& ChoicesOf(uint32_t num_extents);
   Place Locate(const Table& table, const Extents& extents, int64_t id) const noexcept;
   static void Find(const Table& table, int64_t id, Place& place) noexcept;
   static bool FindIn(const Table& table, int64_t id, Place& place) noexcept;
   bool Copy(const Table& table, int64_t id, const Place& place, std::byte* out) const noexcept;
   struct Stored {
-    uint64_t inserted = 0, evicted = 0;
+    uint64_t inserted = 0, evicted = 0, kept = 0;
+    int64_t staying = 0;  // rows that stay, kept now or before
   };
-  void Store(const Table& table, const Extents& extents, int64_t id, const std::byte* row,
-             Stored& stored) const noexcept;
+  // Stores a row, unless it is stored already. Returns false if its set is being changed.
+  bool Store(const Table& table, const Extents& extents, int64_t id, const std::byte* row,
+             bool keep, Stored& stored) const noexcept;
+  // Stores rows; returns how many of them stay.
+  int64_t StoreRows(size_t table, std::span<const int64_t> ids, std::span<const int64_t> positions,
+                    const std::byte* rows, bool keep);
   // Adds an extent to a feature that has none, or has evicted many rows. Leaves some to features
   // that have none yet.
   void GrowIfNeeded(size_t table) noexcept;
@@ -100,7 +128,7 @@ class RowCache {
   std::array<std::unique_ptr<const Choices>, kMostExtents + 1> choices_;
   std::atomic<bool> is_full_{false};  // no extent is left, or no memory for it
   alignas(64) std::atomic<uint64_t> hits_{0}, misses_{0}, hit_bytes_{0};
-  alignas(64) std::atomic<uint64_t> inserted_{0}, evicted_{0};
+  alignas(64) std::atomic<uint64_t> inserted_{0}, evicted_{0}, kept_{0};
 };
 
 }  // namespace graphd

@@ -42,6 +42,16 @@ struct SieveQueue {
     return way;
   }
 
+  // Removes a way, if it is in the queue.
+  void Erase(unsigned way) noexcept {
+    for (unsigned at = 0; at < size; at++) {
+      if (WayAt(at) != way) continue;
+      Remove(at);
+      if (hand > at) hand--;
+      return;
+    }
+  }
+
  private:
   unsigned WayAt(unsigned position) const noexcept { return order >> (4 * position) & 15; }
   void Remove(unsigned position) noexcept {

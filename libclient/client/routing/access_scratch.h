@@ -20,6 +20,25 @@ struct AccessScratch {
   HopSampler hop_sampler;
   std::vector<PartitionHop> hops;                      // [part]
   std::vector<std::unique_ptr<RelabelTable>> relabel;  // [ntype], made when first used
+
+  // Drops the rows that are missing, and ends the requests for them.
+  void ClearMissing() {
+    for (MissingRows& of_part : missing) of_part.Clear();
+    for (PartitionHop& hop : hops) {
+      for (MissingRows& of_feature : hop.missing) of_feature.Clear();
+    }
+  }
+  // Calls f, an attempt to get rows. If it throws, the requests end at once, so that other calls do
+  // not wait until there is another attempt.
+  template <class F>
+  void EndRequestsIfItThrows(F f) {
+    try {
+      f();
+    } catch (...) {
+      ClearMissing();
+      throw;
+    }
+  }
 };
 
 }  // namespace graphd

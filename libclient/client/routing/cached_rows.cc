@@ -2,7 +2,6 @@
 #include "client/routing/cached_rows.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "base/fork.h"
@@ -19,33 +18,15 @@ uint64_t KeyOf(uint64_t key, const FeatureInfo& info) {
   return CombineKeys(key, info.row_shape.size());
 }
 
-// Sets ids, positions and copies of `missing` by its indices. Duplicates are found by open
-// addressing.
-void SetMissing(std::span<const int64_t> ids, std::span<const int64_t> positions,
-                MissingRows& missing) {
-  missing.Clear();
-  missing.table.assign(std::bit_ceil(2 * missing.indices.size() + 1), UINT32_MAX);
-  const size_t mask = missing.table.size() - 1;
-  for (const uint32_t i : missing.indices) {
-    size_t at = Mix64(static_cast<uint64_t>(ids[i])) & mask;
-    while (missing.table[at] != UINT32_MAX && missing.ids[missing.table[at]] != ids[i]) {
-      at = (at + 1) & mask;
-    }
-    if (missing.table[at] != UINT32_MAX) {
-      missing.copies.emplace_back(positions[i], missing.positions[missing.table[at]]);
-      continue;
-    }
-    missing.table[at] = static_cast<uint32_t>(missing.ids.size());
-    missing.ids.push_back(ids[i]);
-    missing.positions.push_back(positions[i]);
-  }
-}
-
 }  // namespace
 
 void MissingRows::Clear() {
+  request.End();
   ids.clear();
   positions.clear();
+  awaited_ids.clear();
+  awaited_positions.clear();
+  awaited.clear();
   copies.clear();
 }
 
@@ -96,16 +77,58 @@ std::optional<size_t> CachedRows::Find(const FeatureRef& feature) const {
   return std::nullopt;
 }
 
-DaemonLink::Cached CachedRows::Read(size_t feature, std::span<const int64_t> ids,
+DaemonLink::Cached CachedRows::Read(PartId part, size_t feature, std::span<const int64_t> ids,
                                     std::span<const int64_t> positions, std::byte* out,
                                     MissingRows& missing) {
+  missing.Clear();
   cache_->Read(feature, ids, positions, out, missing.indices);
-  SetMissing(ids, positions, missing);
-  return {ids.size() - missing.indices.size(), missing.indices.size()};
+  const size_t found = ids.size() - missing.indices.size();
+  if (missing.indices.empty()) return {found, 0};
+  auto request = std::make_shared<RowRequest>(part, feature);
+  request->Assign(ids, missing.indices, [&](uint32_t again, uint32_t first) {
+    missing.copies.emplace_back(positions[again], positions[first]);
+  });
+  auto [begun, earlier] = requests_.Begin(request);
+  missing.request = std::move(begun);
+  if (!cache_->HasRoom(feature)) earlier.clear();
+  std::vector<bool> is_awaited(earlier.size());
+  for (const uint32_t i : request->indices()) {
+    const auto other = std::find_if(earlier.begin(), earlier.end(),
+                                    [&](const auto& each) { return each->Has(ids[i]); });
+    if (other == earlier.end()) {
+      missing.ids.push_back(ids[i]);
+      missing.positions.push_back(positions[i]);
+      continue;
+    }
+    is_awaited[Index(other - earlier.begin())] = true;
+    missing.awaited_ids.push_back(ids[i]);
+    missing.awaited_positions.push_back(positions[i]);
+  }
+  for (size_t k = 0; k < earlier.size(); k++) {
+    if (is_awaited[k]) missing.awaited.push_back(std::move(earlier[k]));
+  }
+  // ReadAwaited looks for these.
+  cache_->TakeBackMisses(missing.awaited_ids.size());
+  return {found, missing.indices.size() - missing.awaited_ids.size()};
 }
 
-void CachedRows::Store(size_t feature, const MissingRows& missing, const std::byte* out) {
+void CachedRows::Store(size_t feature, MissingRows& missing, const std::byte* out) {
   cache_->Insert(feature, missing.ids, missing.positions, out);
+  missing.request.End();
+}
+
+DaemonLink::Cached CachedRows::ReadAwaited(size_t feature, MissingRows& missing, std::byte* out,
+                                           std::chrono::steady_clock::time_point deadline) {
+  missing.ids.clear();
+  missing.positions.clear();
+  if (missing.awaited_ids.empty()) return {0, 0};
+  for (const auto& request : missing.awaited) request->WaitUntilEnded(deadline);
+  cache_->Read(feature, missing.awaited_ids, missing.awaited_positions, out, missing.indices);
+  for (const uint32_t i : missing.indices) {
+    missing.ids.push_back(missing.awaited_ids[i]);
+    missing.positions.push_back(missing.awaited_positions[i]);
+  }
+  return {missing.awaited_ids.size() - missing.indices.size(), missing.indices.size()};
 }
 
 }  // namespace graphd

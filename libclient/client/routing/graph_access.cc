@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "base/clock.h"
 #include "base/strings.h"
@@ -83,37 +84,108 @@ std::optional<size_t> GraphAccess::CachedFeature(PartId part, const FeatureRef& 
 
 bool GraphAccess::ReadCached(PartId part, const FeatureRef& feature, const RowsToRead& rows,
                              MissingRows& missing) const {
-  missing.Clear();  // drops those of an earlier attempt
   const std::optional<size_t> cached = CachedFeature(part, feature);
-  if (!cached) return false;
-  link(part).CountCached(cache_->Read(*cached, rows.ids, rows.positions, rows.out, missing));
+  if (!cached) {
+    missing.Clear();  // drops those of an earlier attempt
+    return false;
+  }
+  link(part).CountCached(cache_->Read(part, *cached, rows.ids, rows.positions, rows.out, missing));
   return true;
 }
 
-void GraphAccess::StoreMissing(PartId part, const FeatureRef& feature, size_t row_bytes,
-                               MissingRows& missing, std::byte* out) const {
-  if (const auto cached = CachedFeature(part, feature)) cache_->Store(*cached, missing, out);
-  missing.CopyAgain(row_bytes, out);
-  missing.Clear();
+void GraphAccess::FinishCached(std::span<const CachedRead> reads) {
+  const auto for_cached = [&](const auto& f) {
+    for (const CachedRead& read : reads) {
+      if (const auto cached = CachedFeature(read.part, read.feature)) f(read, *cached);
+    }
+  };
+  for_cached([&](const CachedRead& read, size_t cached) {
+    cache_->Store(cached, *read.missing, read.out);
+  });
+  const auto deadline = std::chrono::steady_clock::now() + timeout_;
+  bool all_found = true;
+  for_cached([&](const CachedRead& read, size_t cached) {
+    link(read.part).CountCached(cache_->ReadAwaited(cached, *read.missing, read.out, deadline));
+    all_found = all_found && read.missing->ids.empty();
+  });
+  if (!all_found) {
+    Retry([&] {
+      std::vector<RpcThread::Pending> pending;
+      for_cached([&](const CachedRead& read, size_t) {
+        const MissingRows& missing = *read.missing;
+        if (missing.ids.empty()) return;
+        const size_t id_bytes =
+            IdBytes(meta_->book.map(read.feature.is_edge).count(read.feature.type));
+        const size_t row_bytes = RowBytesOf(feature(read.feature));
+        pending.push_back(
+            StartGather(link(read.part), read.part, read.feature,
+                        {missing.ids, missing.positions, read.out, row_bytes, id_bytes}));
+      });
+      for (auto& call : pending) call.Wait();
+    });
+    for_cached([&](const CachedRead& read, size_t cached) {
+      cache_->Store(cached, *read.missing, read.out);
+    });
+  }
+  for (const CachedRead& read : reads) {
+    read.missing->CopyAgain(RowBytesOf(feature(read.feature)), read.out);
+    read.missing->Clear();
+  }
+}
+
+int64_t GraphAccess::KeepRows(const FeatureRef& ref, std::span<const int64_t> ids) {
+  constexpr size_t kBytesAtOnce = size_t{16} << 20;
+  CheckProcess();
+  const size_t row_bytes = RowBytesOf(feature(ref));
+  OwnerSplit split;
+  split.Assign(meta_->book.map(ref.is_edge), ref.type, ids, "id");
+  std::vector<int64_t> remote;  // distinct
+  for (size_t p = 0; p < split.parts.size(); p++) {
+    const std::vector<int64_t>& some = split.parts[p].ids;
+    if (!is_mapped(static_cast<PartId>(p))) remote.insert(remote.end(), some.begin(), some.end());
+  }
+  std::sort(remote.begin(), remote.end());
+  remote.erase(std::unique(remote.begin(), remote.end()), remote.end());
+  if (cache_ == nullptr || remote.empty()) return 0;
+  const std::optional<size_t> cached = cache_->Find(ref);
+  if (!cached || !cache_->cache().PrepareToKeep(*cached)) return 0;
+  const size_t step = std::max<size_t>(kBytesAtOnce / std::max<size_t>(row_bytes, 1), 1);
+  std::vector<std::byte> rows;
+  std::vector<int64_t> places;
+  int64_t kept = 0;
+  for (size_t begin = 0; begin < remote.size(); begin += step) {
+    const auto some = std::span(remote).subspan(begin, std::min(step, remote.size() - begin));
+    rows.resize(some.size() * row_bytes);
+    places.resize(some.size());
+    std::iota(places.begin(), places.end(), 0);
+    Gather(ref, some, rows);
+    kept += cache_->cache().Keep(*cached, some, places, rows.data());
+  }
+  return kept;
 }
 
 void GraphAccess::ForParts(
     const OwnerSplit& split,
     const std::function<RpcThread::Pending(PartId, const OwnerSplit::Part&)>& remote,
     const std::function<void(PartId, const OwnerSplit::Part&)>& local) {
-  Retry([&] {
-    std::vector<RpcThread::Pending> pending;
-    for (size_t p = 0; p < split.parts.size(); p++) {
-      const auto part = static_cast<PartId>(p);
-      if (split.parts[p].ids.empty() || is_mapped(part)) continue;
-      pending.push_back(remote(part, split.parts[p]));
-    }
-    for (size_t p = 0; p < split.parts.size(); p++) {
-      const auto part = static_cast<PartId>(p);
-      if (!split.parts[p].ids.empty() && is_mapped(part)) local(part, split.parts[p]);
-    }
-    for (auto& call : pending) call.Wait();
-  });
+  Retry([&] { ForPartsOnce(split, remote, local); });
+}
+
+void GraphAccess::ForPartsOnce(
+    const OwnerSplit& split,
+    const std::function<RpcThread::Pending(PartId, const OwnerSplit::Part&)>& remote,
+    const std::function<void(PartId, const OwnerSplit::Part&)>& local) {
+  std::vector<RpcThread::Pending> pending;
+  for (size_t p = 0; p < split.parts.size(); p++) {
+    const auto part = static_cast<PartId>(p);
+    if (split.parts[p].ids.empty() || is_mapped(part)) continue;
+    pending.push_back(remote(part, split.parts[p]));
+  }
+  for (size_t p = 0; p < split.parts.size(); p++) {
+    const auto part = static_cast<PartId>(p);
+    if (!split.parts[p].ids.empty() && is_mapped(part)) local(part, split.parts[p]);
+  }
+  for (auto& call : pending) call.Wait();
 }
 
 void GraphAccess::Gather(const FeatureRef& ref, std::span<const int64_t> ids,
@@ -132,36 +204,37 @@ void GraphAccess::Gather(const FeatureRef& ref, std::span<const int64_t> ids,
   split.Assign(map, ref.type, ids, "id");
   const size_t id_bytes = IdBytes(map.count(ref.type));
   if (cache_ != nullptr) loan->missing.resize(split.parts.size());
-  ForParts(
-      split,
-      [&](PartId p, const OwnerSplit::Part& some) -> RpcThread::Pending {
-        RowsToRead rows{some.ids, some.positions, out.data(), row_bytes, id_bytes};
-        if (cache_ != nullptr) {
-          MissingRows& missing = loan->missing[Index(p)];
-          if (ReadCached(p, ref, rows, missing)) {
-            if (missing.ids.empty()) return {};
-            rows.ids = missing.ids;
-            rows.positions = missing.positions;
-          }
-        }
-        return StartGather(link(p), p, ref, rows);
-      },
-      [&](PartId p, const OwnerSplit::Part& some) {
-        LocalRows(map, ref.type, p, some.ids, loan->rows);
-        const Partition& partition = *mapped_[Index(p)];
-        const FeatureTable& table = ref.is_edge ? partition.edge_feature(ref.type, ref.name)
-                                                : partition.node_feature(ref.type, ref.name);
-        const bool all = some.ids.size() == ids.size();
-        GatherRows(table, loan->rows,
-                   all ? std::span<const int64_t>() : std::span<const int64_t>(some.positions),
-                   out.data());
-        CountMapped(p, {1, some.ids.size(), some.ids.size() * row_bytes, 0});
-      });
+  const auto remote = [&](PartId p, const OwnerSplit::Part& some) -> RpcThread::Pending {
+    RowsToRead rows{some.ids, some.positions, out.data(), row_bytes, id_bytes};
+    if (cache_ != nullptr) {
+      MissingRows& missing = loan->missing[Index(p)];
+      if (ReadCached(p, ref, rows, missing)) {
+        if (missing.ids.empty()) return {};
+        rows.ids = missing.ids;
+        rows.positions = missing.positions;
+      }
+    }
+    return StartGather(link(p), p, ref, rows);
+  };
+  const auto local = [&](PartId p, const OwnerSplit::Part& some) {
+    LocalRows(map, ref.type, p, some.ids, loan->rows);
+    const Partition& partition = *mapped_[Index(p)];
+    const FeatureTable& table = ref.is_edge ? partition.edge_feature(ref.type, ref.name)
+                                            : partition.node_feature(ref.type, ref.name);
+    const bool all = some.ids.size() == ids.size();
+    GatherRows(table, loan->rows,
+               all ? std::span<const int64_t>() : std::span<const int64_t>(some.positions),
+               out.data());
+    CountMapped(p, {1, some.ids.size(), some.ids.size() * row_bytes, 0});
+  };
+  Retry([&] { loan->EndRequestsIfItThrows([&] { ForPartsOnce(split, remote, local); }); });
   if (cache_ == nullptr) return;
+  std::vector<CachedRead> reads;
   for (size_t p = 0; p < split.parts.size(); p++) {
     if (split.parts[p].ids.empty() || is_mapped(static_cast<PartId>(p))) continue;
-    StoreMissing(static_cast<PartId>(p), ref, row_bytes, loan->missing[p], out.data());
+    reads.push_back({static_cast<PartId>(p), ref, &loan->missing[p], out.data()});
   }
+  FinishCached(reads);
 }
 
 void GraphAccess::Slice(const FeatureRef& ref, int64_t begin, int64_t end,
@@ -269,6 +342,8 @@ GraphAccess::Loan::Loan(GraphAccess& access) : access_(access) {
 }
 
 GraphAccess::Loan::~Loan() {
+  // A call that has failed must not let others wait for its rows.
+  if (access_.cache_ != nullptr) scratch_->ClearMissing();
   const MutexLock lock(access_.mutex_);
   access_.idle_.push_back(std::move(scratch_));
 }

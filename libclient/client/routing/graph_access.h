@@ -86,9 +86,19 @@ class GraphAccess {
   // false if there is no cache for them.
   bool ReadCached(PartId part, const FeatureRef& feature, const RowsToRead& rows,
                   MissingRows& missing) const;
-  // Finishes what ReadCached has begun when the missing rows are in `out`.
-  void StoreMissing(PartId part, const FeatureRef& feature, size_t row_bytes, MissingRows& missing,
-                    std::byte* out) const;
+  // Finishes the reads of a call that ReadCached has begun, when the rows that it has requested are
+  // there: stores these, waits for those that other calls have requested, and requests the ones
+  // that are not in the cache then. All reads of the call must be among them.
+  struct CachedRead {
+    PartId part;
+    FeatureRef feature;
+    MissingRows* missing;
+    std::byte* out;
+  };
+  void FinishCached(std::span<const CachedRead> reads);
+  // Requests the rows that are not in the cache of this machine, and makes them stay there. Returns
+  // how many of `ids` stay; rows of mapped partitions do not count.
+  int64_t KeepRows(const FeatureRef& feature, std::span<const int64_t> ids);
 
   const Traffic& traffic() const noexcept { return *traffic_; }
   // Counts reads of a partition's mapped memory, for its daemon; in standalone mode there is none.
@@ -107,6 +117,11 @@ class GraphAccess {
   void ForParts(const OwnerSplit& split,
                 const std::function<RpcThread::Pending(PartId, const OwnerSplit::Part&)>& remote,
                 const std::function<void(PartId, const OwnerSplit::Part&)>& local);
+  // Does the same once.
+  void ForPartsOnce(
+      const OwnerSplit& split,
+      const std::function<RpcThread::Pending(PartId, const OwnerSplit::Part&)>& remote,
+      const std::function<void(PartId, const OwnerSplit::Part&)>& local);
   // Calls f. While it fails because a daemon is unavailable, reconnects and calls it again, until
   // the timeout.
   void Retry(const std::function<void()>& f);

@@ -109,7 +109,7 @@ std::vector<Neighbors> HopExecutor::RunAtOnce(const HopCall& call) {
   GraphAccess::Loan loan(access_);
   HopPlan plan(access_, call, *loan);
   const int32_t num_parts = access_.num_parts();
-  access_.Retry([&] {
+  const auto attempt = [&] {
     std::vector<RpcThread::Pending> pending;
     for (PartId p = 0; p < num_parts; p++) {
       plan.Prepare(p);
@@ -120,8 +120,9 @@ std::vector<Neighbors> HopExecutor::RunAtOnce(const HopCall& call) {
       if (access_.is_mapped(p)) RunMapped(p, *loan);
     }
     for (auto& call_under_way : pending) call_under_way.Wait();
-  });
-  plan.StoreMissing();
+  };
+  access_.Retry([&] { loan->EndRequestsIfItThrows(attempt); });
+  plan.FinishCached();
   std::vector<Neighbors> out;
   for (size_t i = 0; i < call.rules.size(); i++) {
     out.push_back(AssembleNeighbors(access_.meta().schema, call, i, *loan));

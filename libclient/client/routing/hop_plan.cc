@@ -88,7 +88,7 @@ class SeedLists {
 
 }  // namespace
 
-HopPlan::HopPlan(const GraphAccess& access, const HopCall& call, AccessScratch& scratch)
+HopPlan::HopPlan(GraphAccess& access, const HopCall& call, AccessScratch& scratch)
     : access_(access), call_(call), scratch_(scratch) {
   SplitSeeds();
   SplitExcluded();
@@ -177,17 +177,18 @@ void HopPlan::Prepare(PartId p) {
   }
 }
 
-void HopPlan::StoreMissing() {
+void HopPlan::FinishCached() {
   if (access_.cache() == nullptr) return;
+  std::vector<GraphAccess::CachedRead> reads;
   for (PartId p = 0; p < access_.num_parts(); p++) {
     if (access_.is_mapped(p)) continue;
     for (size_t i = 0; i < call_.rows.size(); i++) {
       const HopRows& rows = call_.rows[i];
-      const FeatureRef feature{false, rows.ntype, rows.name};
-      access_.StoreMissing(p, feature, RowBytesOf(access_.feature(feature)),
-                           scratch_.hops[Index(p)].missing[i], rows.out);
+      reads.push_back(
+          {p, {false, rows.ntype, rows.name}, &scratch_.hops[Index(p)].missing[i], rows.out});
     }
   }
+  access_.FinishCached(reads);
 }
 
 void HopPlan::AnswerWithoutEdges(PartId p, const SamplingRule& rule,

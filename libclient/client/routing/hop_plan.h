@@ -10,12 +10,12 @@ namespace graphd {
 class HopPlan {
  public:
   // Splits seeds and excluded edges by owner. Throws Error(kInvalid) for an id out of range.
-  HopPlan(const GraphAccess& access, const HopCall& call, AccessScratch& scratch);
+  HopPlan(GraphAccess& access, const HopCall& call, AccessScratch& scratch);
 
   // Fills the request to a partition and the places of its answer; also for another attempt.
   void Prepare(PartId part);
-  // Stores the rows that were not in the cache, once all answers are there.
-  void StoreMissing();
+  // Finishes the reads of rows, once all answers are there (GraphAccess::FinishCached).
+  void FinishCached();
 
  private:
   void SplitSeeds();
@@ -23,7 +23,7 @@ class HopPlan {
   void AnswerWithoutEdges(PartId part, const SamplingRule& rule,
                           SampledEdges<int64_t>& sample) const;
 
-  const GraphAccess& access_;
+  GraphAccess& access_;
   const HopCall& call_;
   AccessScratch& scratch_;
 };

@@ -78,6 +78,10 @@ void DistTensor::ReadInto(std::span<const int64_t> ids, std::span<std::byte> out
   source_->Read(ids, out);
 }
 
+int64_t DistTensor::KeepCached(std::span<const int64_t> ids) const {
+  return source_->KeepCached(ids);
+}
+
 Tensor DistTensor::Slice(int64_t begin, int64_t end) const {
   if (begin < 0 || end < begin || end > num_rows()) {
     Throw(ErrorCode::kInvalid, "rows [", begin, ", ", end, ") of '", name(), "' are outside 0..",

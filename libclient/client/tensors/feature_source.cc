@@ -30,6 +30,9 @@ class FeatureSource final : public TensorSource {
   void Slice(int64_t begin, int64_t end, std::span<std::byte> out) override {
     access_->Slice(feature_, begin, end, out);
   }
+  int64_t KeepCached(std::span<const int64_t> ids) override {
+    return access_->KeepRows(feature_, ids);
+  }
   bool is_feature() const noexcept override { return true; }
   void Write(store::UpdateKind, std::span<const int64_t>, std::span<const std::byte>) override {
     Refuse();

@@ -131,6 +131,11 @@ std::unique_ptr<PushChannels> TableSource::TakeChannels() {
   return channels;
 }
 
+int64_t TableSource::KeepCached(std::span<const int64_t>) {
+  Throw(ErrorCode::kInvalid, "tensor '", spec().name,
+        "' can change, and so its rows are not cached; ", "only features of the graph are");
+}
+
 void TableSource::Write(store::UpdateKind kind, std::span<const int64_t> ids,
                         std::span<const std::byte> rows) {
   store::UpdateRule rule;

@@ -23,6 +23,7 @@ class TensorSource {
   // Implement DistTensor's methods of these names; `out` and `rows` have the right size.
   virtual void Read(std::span<const int64_t> ids, std::span<std::byte> out) = 0;
   virtual void Slice(int64_t begin, int64_t end, std::span<std::byte> out) = 0;
+  virtual int64_t KeepCached(std::span<const int64_t> ids) = 0;
   virtual bool is_feature() const noexcept = 0;
   // Writes rows; `kind` is kSet or kAdd.
   virtual void Write(store::UpdateKind kind, std::span<const int64_t> ids,

@@ -44,12 +44,13 @@ struct TrafficCounts {
 // Initialize. All are 0 without a cache.
 struct RowCacheStatistics {
   uint64_t hits = 0;            // rows that were read from the cache
-  uint64_t misses = 0;          // rows that were looked for in vain, and requested
+  uint64_t misses = 0;          // rows that were looked for in vain
   uint64_t hit_bytes = 0;       // size of the rows that were read from the cache
   uint64_t inserted = 0;        // rows that this process has stored
   uint64_t evicted = 0;         // rows that these have replaced
   uint64_t capacity_bytes = 0;  // size of the cache
   uint64_t used_bytes = 0;      // memory that all processes have taken for rows
+  uint64_t kept = 0;            // rows that this process has made stay (DistTensor::KeepCached)
 };
 
 // A handle of a distributed graph. Copies are handles of the same graph and keep its session alive.

@@ -80,6 +80,17 @@ class DistTensor {
   Tensor Read(std::span<const int64_t> ids) const;
   // Reads rows into `out`, of ids.size() * row_bytes bytes, for example a pinned buffer.
   void ReadInto(std::span<const int64_t> ids, std::span<std::byte> out) const;
+  // Requests those rows of a feature that other machines have, and keeps them in the row cache of
+  // this machine (Options::row_cache) as long as it exists, whatever else is read: the static part
+  // of the cache. The rest of it has the rows that were read lately. Good choices are the nodes of
+  // highest out-degree, as in PaGraph (Lin et al., SoCC 2020), and those that some batches have
+  // sampled most often, as in GNNLab (Yang et al., EuroSys 2022). At most three quarters of the
+  // memory that the feature has at the first call keep rows, the first ones that come. All trainers
+  // of the machine may call this. A few rows may be lost if one of them is killed in the middle of
+  // a change. Returns how many of the rows are kept: 0 without a cache, and rows that this machine
+  // has itself do not count. Throws Error(kInvalid) for a tensor that is no feature, and on an id
+  // out of range.
+  int64_t KeepCached(std::span<const int64_t> ids) const;
   // Returns rows [begin, end). Matches t[begin:end].
   Tensor Slice(int64_t begin, int64_t end) const;
 

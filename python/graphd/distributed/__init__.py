@@ -5,6 +5,7 @@ from . import init, optim
 from .book import GraphPartitionBook
 from .embedding import DistEmbedding
 from .graph import DistGraph
+from .hot_nodes import nodes_by_access, nodes_by_degree
 from .loaders import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
 from .optim import SparseAdagrad, SparseAdam, SparseSGD
 from .partition import Partition, load_partition, load_partition_feats, partition_graph
@@ -56,6 +57,8 @@ __all__ = [
     "load_partition_feats",
     "node_split",
     "node_subgraph",
+    "nodes_by_access",
+    "nodes_by_degree",
     "optim",
     "partition_graph",
     "sample_etype_neighbors",

@@ -375,8 +375,8 @@ class DistGraph(GraphBase):
 
     def row_cache_statistics(self) -> dict[str, int]:
         """Returns what this process has done with the row cache of its machine since `initialize`:
-        ``hits``, ``misses``, ``hit_bytes``, ``inserted`` and ``evicted`` rows, and the cache's
-        ``capacity_bytes`` and ``used_bytes``. All are 0 without a cache.
+        ``hits``, ``misses``, ``hit_bytes``, ``inserted``, ``evicted`` and ``kept`` rows, and the
+        cache's ``capacity_bytes`` and ``used_bytes``. All are 0 without a cache.
 
         Returns
         -------

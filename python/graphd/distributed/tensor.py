@@ -366,6 +366,35 @@ class DistTensor:
             raise refusal
         return call(ids)
 
+    def keep_cached(self, rows: Ids) -> int:
+        """Requests rows of a feature that other machines have, and keeps them in this machine's row
+        cache as long as that exists: its static part. The rest has the rows that were read lately.
+
+        At most three quarters of the memory that the feature has at the first call keep rows, the first
+        ones that come. The trainers of the machine share them, and all of them may call this. Should a
+        trainer be killed in the middle of a change, a few rows may be lost. `nodes_by_degree` and `nodes_by_access` of
+        `graphd.distributed` choose rows.
+
+        Parameters
+        ----------
+        rows : int64 tensor or list
+
+        Returns
+        -------
+        int
+            How many of the rows are kept: 0 without a cache (``row_cache`` of `initialize`). Rows of
+            partitions that this machine has itself do not count.
+
+        Raises
+        ------
+        graphd.errors.InvalidError
+            If the tensor is no feature of the graph, or a feature that the job has changed.
+        graphd.errors.OutOfRangeError
+            If an id is outside -len .. len-1.
+        """
+        kept: int = self._with_ids(rows, self.handle.keep_cached)
+        return kept
+
     @property
     def local_partition(self) -> Tensor:
         """The rows of this trainer's own partition. A feature's rows share the mapped memory, and

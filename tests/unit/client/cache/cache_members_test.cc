@@ -282,9 +282,9 @@ TEST_F(CacheMembersTest, MemoryThatIsNoCacheOfThisGraphIsRefused) {
   refused("it has 100 bytes", 100, kSeals, [](int) {});
   refused("damaged", bytes, kSeals, [](int) {});
   refused("made for other features", bytes + 64, kSeals, with(0, 0));
-  refused("damaged", bytes, kSeals, with(0, 1));                                 // magic
-  refused("it has format 2", bytes, kSeals, with(8, 3));                         // format
-  refused("another graph", bytes, kSeals, with(offsetof(CacheHeader, key), 1));  // key
+  refused("damaged", bytes, kSeals, with(0, 1));                                   // magic
+  refused(StrCat("it has format ", kCacheFormat ^ 1), bytes, kSeals, with(8, 1));  // format
+  refused("another graph", bytes, kSeals, with(offsetof(CacheHeader, key), 1));    // key
   refused("damaged", bytes, kSeals, with(offsetof(CacheHeader, bytes), 1));
   refused("damaged", bytes, kSeals, with(offsetof(CacheHeader, extent_bytes), 4096));
   refused("damaged", bytes, kSeals, with(offsetof(CacheHeader, num_extents), 0xff));

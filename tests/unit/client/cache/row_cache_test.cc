@@ -127,6 +127,80 @@ TEST(RowCache, RowsThatAreReadOftenStay) {
   EXPECT_GT(kept, 1350);
 }
 
+int64_t KeepRows(RowCache& cache, size_t table, const std::vector<int64_t>& ids, size_t row_bytes) {
+  EXPECT_TRUE(cache.PrepareToKeep(table));
+  return cache.Keep(table, ids, Positions(ids.size()), RowsOf(table, ids, row_bytes).data());
+}
+
+TEST(RowCache, RowsThatAreKeptStayThoughNobodyReadsThem) {
+  CacheMemory memory({2 * kMiB, 1, {400}});  // about 5,000 rows
+  RowCache cache(memory, {100'000});
+  const std::vector<int64_t> kept = Range(0, 2000);
+  StoreRows(cache, 0, Range(500, 700), 400);  // these are in queues already
+  // A few sets would have more than 12 of them.
+  const int64_t staying = KeepRows(cache, 0, kept, 400);
+  EXPECT_GT(staying, 1900);
+  EXPECT_EQ(cache.counts().kept, static_cast<uint64_t>(staying));
+  EXPECT_EQ(KeepRows(cache, 0, kept, 400), staying);
+  EXPECT_EQ(cache.counts().kept, static_cast<uint64_t>(staying));
+  for (int64_t round = 0; round < 20; round++) {
+    StoreRows(cache, 0, Range(10000 + round * 2000, 12000 + round * 2000), 400);
+  }
+  EXPECT_EQ(ReadRows(cache, 0, kept, 400), staying);
+  // The others are evicted as before.
+  EXPECT_GT(ReadRows(cache, 0, Range(48000, 50000), 400), 1000);
+  EXPECT_LT(ReadRows(cache, 0, Range(10000, 40000), 400), 3000);
+}
+
+TEST(RowCache, KeptRowsAreFoundWhenTheFeatureHasGotMoreMemory) {
+  CacheMemory memory({8 * kMiB, 1, {400}});
+  RowCache cache(memory);
+  const std::vector<int64_t> kept = Range(0, 100);
+  const int64_t staying = KeepRows(cache, 0, kept, 400);
+  EXPECT_GT(staying, 90);
+  EXPECT_EQ(memory.tables()[0].num_extents, 1U);
+  for (int64_t round = 0; round < 20; round++) {
+    StoreRows(cache, 0, Range(10000 + round * 5000, 15000 + round * 5000), 400);
+    ASSERT_EQ(ReadRows(cache, 0, kept, 400), staying) << "round " << round;
+  }
+  EXPECT_GT(memory.tables()[0].num_extents, 40U);
+  EXPECT_EQ(KeepRows(cache, 0, kept, 400), staying);
+}
+
+TEST(RowCache, AQuarterOfTheCacheIsLeftToOtherRows) {
+  CacheMemory memory({CacheShape::kLeastBytes, 1, {40}});
+  RowCache cache(memory, {1'000'000});
+  const int64_t staying = KeepRows(cache, 0, Range(0, 100'000), 40);
+  const uint64_t capacity = cache.used_bytes() / 48;
+  EXPECT_LT(static_cast<uint64_t>(staying), capacity * 3 / 4);
+  EXPECT_GT(static_cast<uint64_t>(staying), capacity / 2);
+  EXPECT_LT(KeepRows(cache, 0, Range(100'000, 200'000), 40), 10);
+  StoreRows(cache, 0, Range(200'000, 200'300), 40);
+  EXPECT_GT(ReadRows(cache, 0, Range(200'000, 200'300), 40), 200);
+}
+
+TEST(RowCache, TrainersThatKeepTheSameRowsAtTheSameTimeKeepAllOfThem) {
+  CacheMemory memory({16 * kMiB, 1, {40}});
+  const std::vector<int64_t> ids = Range(0, 20'000);
+  std::vector<pid_t> children;
+  for (int i = 0; i < 4; i++) {
+    children.push_back(::fork());
+    if (children.back() == 0) {
+      RowCache cache(memory, {200'000});
+      const int64_t staying = KeepRows(cache, 0, ids, 40);
+      ::_exit(staying > 19'900 && ReadRows(cache, 0, ids, 40) >= staying ? 0 : 1);
+    }
+  }
+  for (const pid_t child : children) {
+    int status = 1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  RowCache cache(memory, {200'000});
+  EXPECT_GT(ReadRows(cache, 0, ids, 40), 19'900);
+  EXPECT_GT(memory.tables()[0].kept_extents, 40U);
+}
+
 TEST(RowCache, FeaturesShareTheMemoryAsTheyNeedIt) {
   CacheMemory memory({64 * kMiB, 1, {400, 4, 4000}});
   RowCache cache(memory);
@@ -208,6 +282,7 @@ bool Thrash(RowCache& cache, uint64_t seed, int rounds) {
     }
     StoreRows(cache, 0, ids, 40);
     StoreRows(cache, 1, ids, 9);
+    if (round % 16 == 5) KeepRows(cache, 0, ids, 40);
     if (ReadRows(cache, 0, ids, 40) < 0 || ReadRows(cache, 1, ids, 9) < 0) return false;
   }
   return true;
@@ -255,6 +330,7 @@ TEST(RowCache, ProcessesNeverReadATornRow) {
 TEST(RowCache, ASetThatAKilledProcessHasLockedIsUsedAgain) {
   CacheMemory memory({CacheShape::kLeastBytes, 1, {40}});
   RowCache cache(memory);
+  EXPECT_EQ(KeepRows(cache, 0, Range(0, 20), 40), 20);
   StoreRows(cache, 0, Range(0, 2000), 40);
   const int64_t before = ReadRows(cache, 0, Range(0, 2000), 40);
   ASSERT_GT(before, 1000);
@@ -271,6 +347,8 @@ TEST(RowCache, ASetThatAKilledProcessHasLockedIsUsedAgain) {
   EXPECT_EQ(ReadRows(cache, 0, Range(0, 2000), 40), 0);
   StoreRows(cache, 0, Range(0, 2000), 40);
   EXPECT_GE(ReadRows(cache, 0, Range(0, 2000), 40), before);
+  EXPECT_EQ(reinterpret_cast<CacheSet*>(memory.extent(0))->kept, 0U);
+  EXPECT_EQ(KeepRows(cache, 0, Range(0, 20), 40), 20);
   // A set that a living process has locked is left to it.
   const uint64_t of_living = 1 | static_cast<uint64_t>(::getppid()) << kOwnerShift;
   for (size_t at = 0; at + set_bytes <= memory.extent_bytes(); at += set_bytes) {

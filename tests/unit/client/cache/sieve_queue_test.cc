@@ -29,6 +29,16 @@ class ReferenceSieve {
     objects_.erase(object);
     return way;
   }
+  void Erase(unsigned way) {
+    for (auto object = objects_.begin(); object != objects_.end(); ++object) {
+      if (object->way != way) continue;
+      if (hand_ == object) {
+        hand_ = object == objects_.begin() ? objects_.end() : std::prev(object);
+      }
+      objects_.erase(object);
+      return;
+    }
+  }
 
  private:
   struct Object {
@@ -78,9 +88,17 @@ TEST(SieveQueue, EvictsInTheOrderOfTheReferenceModelWhileTheSizeChanges) {
       reference.Insert(way);
       visited &= ~(1U << way);
       present |= 1U << way;
-    } else if (random.Below(2) == 0) {
+      continue;
+    }
+    const uint64_t choice = random.Below(8);
+    if (choice < 4) {
       visited |= 1U << way;
       reference.Visit(way);
+    } else if (choice == 4) {
+      queue.Erase(way);
+      reference.Erase(way);
+      present &= ~(1U << way);
+      queue.Erase(way);  // without effect, because it is not in the queue
     } else {
       const unsigned evicted = queue.Evict(visited);
       ASSERT_EQ(evicted, reference.Evict()) << "step " << step;

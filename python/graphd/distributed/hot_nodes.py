@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Choices of the rows that a row cache keeps (`DistTensor.keep_cached`)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .. import backend
+from ..arguments import whole_number
+from ..errors import InvalidError
+from ..graph_base import GraphBase, graph_of
+from ..typing import Tensor
+
+_NODES_AT_ONCE = 1 << 20
+
+
+def nodes_by_degree(g: GraphBase, num_nodes: int, ntype: str | None = None) -> Tensor:
+    """Returns the nodes of highest out-degree among those of other machines, as in PaGraph (Lin et al.,
+    SoCC 2020). Samplers that follow in-edges meet a node as often as it has out-edges, roughly.
+
+    The degrees of all nodes are requested, 8 bytes each; nothing is kept of other nodes.
+
+    Parameters
+    ----------
+    g : DistGraph
+    num_nodes : int
+        The greatest number of nodes to return.
+    ntype : str, optional
+        Default: the only type. Edges of all types that begin at its nodes count.
+
+    Returns
+    -------
+    int64 tensor, by descending degree
+    """
+    import numpy
+
+    g = graph_of(g)
+    t = g.types.ntype_id(ntype)
+    num_nodes = whole_number(num_nodes, "num_nodes")
+    etypes = [e for e, source in enumerate(g.types.src_types) if source == t]
+    best = numpy.empty(0, numpy.int64)
+    degrees = numpy.empty(0, numpy.int64)
+    for nodes in _nodes_elsewhere(g, t):
+        counts = numpy.zeros(len(nodes), numpy.int64)
+        for e in etypes:
+            counts += numpy.asarray(g.handle.degrees(True, nodes, e))
+        best = numpy.concatenate([best, nodes])
+        degrees = numpy.concatenate([degrees, counts])
+        if len(best) > 2 * num_nodes + _NODES_AT_ONCE:
+            first = _highest(degrees, num_nodes)
+            best, degrees = best[first], degrees[first]
+    return backend.from_numpy(best[_highest(degrees, num_nodes)])
+
+
+def nodes_by_access(
+    g: GraphBase,
+    loader: Iterable[Any],
+    num_nodes: int,
+    ntype: str | None = None,
+    num_batches: int | None = None,
+) -> Tensor:
+    """Returns the nodes whose rows the batches of a loader need most often, among those of other
+    machines, as in GNNLab (Yang et al., EuroSys 2022).
+
+    The counts take 5 bytes for each node of the type, and 24 for each that occurs. Some dozens of
+    batches are enough, and so is a loader that reads no features. Make a loader for this: its epochs
+    are counted, so that training with it would begin with another epoch's order.
+
+    Parameters
+    ----------
+    g : DistGraph
+    loader : DistNodeDataLoader or DistEdgeDataLoader
+        Its batches begin with their input nodes: a tensor, or a dict of node type to tensor.
+    num_nodes : int
+        The greatest number of nodes to return. Nodes that no batch has are left out.
+    ntype : str, optional
+        Default: the only type.
+    num_batches : int, optional
+        Default: an epoch.
+
+    Returns
+    -------
+    int64 tensor, by descending number of batches
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If batches begin with something else.
+    """
+    import numpy
+
+    g = graph_of(g)
+    t = g.types.ntype_id(ntype)
+    num_nodes = whole_number(num_nodes, "num_nodes")
+    if num_batches is not None:
+        num_batches = whole_number(num_batches, "num_batches")
+    counts = numpy.zeros(g.handle.num_nodes(t), numpy.uint32)
+    for batch in itertools.islice(loader, num_batches):
+        nodes = batch[0] if isinstance(batch, (tuple, list)) and batch else None
+        if isinstance(nodes, Mapping):
+            nodes = nodes.get(g.types.ntypes[t], ())
+        if nodes is None:
+            raise InvalidError(
+                f"loader {loader!r}: expected batches that begin with their input nodes, as those of "
+                "DistNodeDataLoader do"
+            )
+        counts[numpy.asarray(nodes, numpy.int64)] += 1  # the nodes of a batch are distinct
+    here = numpy.ones(len(counts), bool)
+    for some in _nodes_elsewhere(g, t):
+        here[some] = False
+    counts[here] = 0
+    found = numpy.flatnonzero(counts)
+    return backend.from_numpy(found[_highest(counts[found], num_nodes)])
+
+
+def _nodes_elsewhere(g: GraphBase, t: int) -> Iterable[Any]:
+    """Yields the nodes of a type, as arrays, whose partitions this machine has not mapped."""
+    import numpy
+
+    book = g.handle.book
+    for part in range(book.num_partitions):
+        if g.handle.is_mapped(part):
+            continue
+        nodes = numpy.asarray(book.ids_of(False, t, part))
+        for begin in range(0, len(nodes), _NODES_AT_ONCE):
+            yield nodes[begin : begin + _NODES_AT_ONCE]
+
+
+def _highest(values: Any, count: int) -> Any:
+    """Returns the positions of the `count` highest values, the highest first."""
+    import numpy
+
+    if count == 0:
+        return numpy.empty(0, numpy.int64)
+    positions = numpy.arange(len(values))
+    if count < len(values):
+        positions = numpy.sort(numpy.argpartition(values, len(values) - count)[-count:])
+    return positions[numpy.argsort(-values[positions].astype(numpy.int64), kind="stable")]
