@@ -18,11 +18,15 @@ struct Mapped {
   double rows = 0, edges = 0;
 };
 
-std::map<std::string, Mapped> MappedByJob(const json& machines) {
-  std::map<std::string, Mapped> mapped;
+// The name of a job's server and its id: jobs of several servers may have the same id.
+using JobKey = std::pair<std::string, std::string>;
+
+std::map<JobKey, Mapped> MappedByJob(const json& machines) {
+  std::map<JobKey, Mapped> mapped;
   for (const json& machine : machines) {
+    const std::string server = ValueOr(machine, "server_name", "?");
     for (const json& job : ValueOr(machine, "job_rates", json::array())) {
-      Mapped& all = mapped[ValueOr(job, "job", "?")];
+      Mapped& all = mapped[{server, ValueOr(job, "job", "?")}];
       all.rows += ValueOr(job, "mapped_rows", 0.0);
       all.edges += ValueOr(job, "mapped_edges", 0.0);
     }
@@ -33,12 +37,13 @@ std::map<std::string, Mapped> MappedByJob(const json& machines) {
 }  // namespace
 
 std::vector<std::string> JobLines(const std::vector<json>& statuses, const json& machines) {
-  const std::map<std::string, Mapped> mapped = MappedByJob(machines);
-  std::map<std::string, std::string> jobs;
+  const std::map<JobKey, Mapped> mapped = MappedByJob(machines);
+  std::map<JobKey, std::string> jobs;
   for (const json& status : statuses) {
+    const std::string server = ValueOr(status, "server_name", "?");
     for (const json& job : ValueOr(status, "jobs", json::array())) {
       const std::string id = ValueOr(job, "job", "?");
-      const auto reads = mapped.find(id);
+      const auto reads = mapped.find({server, id});
       std::string rates;
       if (reads != mapped.end() && reads->second.rows + reads->second.edges > 0) {
         rates = StrCat(", ", RateText(reads->second.rows), " rows/s and ",
@@ -46,13 +51,13 @@ std::vector<std::string> JobLines(const std::vector<json>& statuses, const json&
       }
       // Jobs that graphctl launch has not started have no command.
       const std::string command = ValueOr(job, "command", "");
-      jobs[id] = StrCat("job ", id, ", ", ValueOr(job, "world_size", 0), " trainers, ",
-                        static_cast<int64_t>(ValueOr(job, "seconds", 0.0)), " s", rates,
-                        command.empty() ? "" : ": ", command);
+      jobs[{server, id}] = StrCat("job ", id, ", ", ValueOr(job, "world_size", 0), " trainers, ",
+                                  static_cast<int64_t>(ValueOr(job, "seconds", 0.0)), " s", rates,
+                                  command.empty() ? "" : ": ", command);
     }
   }
   std::vector<std::string> lines;
-  for (auto& [id, line] : jobs) lines.push_back(Printable(std::move(line)));
+  for (auto& [key, line] : jobs) lines.push_back(Printable(std::move(line)));
   return lines;
 }
 

@@ -37,7 +37,11 @@ TimeBuckets TimesFromJson(const json& times) {
   return out;
 }
 
+constexpr double kShortest = 1e-6;  // the bound of the daemon's first bucket
+
 std::string TimeText(double seconds) {
+  if (seconds <= 0) return "-";
+  if (seconds < 1.05 * kShortest) return "<1 us";
   char text[32];
   if (seconds < 0.0095) {
     std::snprintf(text, sizeof text, seconds < 0.00095 ? "%.0f us" : "%.1f ms",
@@ -109,6 +113,7 @@ MachineOperations OperationsBetween(const std::string& host, const json& before,
       if (earlier.operation != each.operation) continue;
       each.durations = each.durations.Since(earlier.durations);
       each.queued = each.queued.Since(earlier.queued);
+      break;
     }
     if (each.durations.count() > 0) machine.operations.push_back(std::move(each));
   }
@@ -145,7 +150,7 @@ std::vector<std::string> OperationsTable(const std::vector<MachineOperations>& m
     if (!names_slowest) continue;
     rows.back().push_back(StrCat(Printable(each.slowest), ", ", TimeText(each.slowest_p99)));
   }
-  return AlignTable(rows, 1);
+  return AlignTable(rows, 1, 6);  // SLOWEST is no number
 }
 
 }  // namespace graphd::ctl

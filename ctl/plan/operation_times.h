@@ -27,7 +27,7 @@ MachineOperations OperationsBetween(const std::string& host, const nlohmann::jso
 
 // Returns a list with {"operation", "requests" (per second), "p50", "p99", "queue_p50",
 // "queue_p99"} for each operation that had requests. Quantiles are in seconds, and at most 10 % too
-// large.
+// large; those below 1 us are 1 us, and those above 10,000 s are 10,000 s.
 nlohmann::json OperationRates(const MachineOperations& machine);
 
 // Returns a table of the operations of all machines together: a heading, and a line for each

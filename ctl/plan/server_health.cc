@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "ctl/plan/json_value.h"
+#include "ctl/plan/status_sums.h"
 #include "ctl/plan/table.h"
 #include "graphd/error.h"
 
@@ -13,6 +14,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int kDegradedCode = 1;          // no ErrorCode has it
 constexpr size_t kFirstHealthNumber = 4;  // columns from this one on are right-aligned
 
 // Returns why a daemon can't do all that it should.
@@ -57,7 +59,7 @@ std::vector<std::string> HealthRow(const json& machine) {
   std::vector<std::string> pages;
   const json bytes_of_pages = ValueOr(machine, "pages", json::object());
   for (const auto& [kind, bytes] : bytes_of_pages.items()) pages.push_back(Printable(kind));
-  const bool loads = ValueOr(machine, "state", "") == "loading";
+  const bool loads = machine.contains("loading");
   const auto unless_loading = [loads](std::string text) { return loads ? "-" : text; };
   return {host,
           Printable(ValueOr(machine, "server_name", "?")),
@@ -73,44 +75,31 @@ std::vector<std::string> HealthRow(const json& machine) {
 }  // namespace
 
 json MachineHealth(const std::string& host, const json& status) {
-  uint64_t graph_bytes = 0, tensor_bytes = 0;
-  size_t trainers = 0;
-  json parts = json::array();
-  std::map<std::string, uint64_t> pages;
-  for (const json& part : ValueOr(status, "partitions", json::array())) {
-    const auto bytes = ValueOr(part, "bytes", uint64_t{0});
-    graph_bytes += bytes + ValueOr(part, "index_bytes", uint64_t{0});
-    pages[ValueOr(part, "pages", "?")] += bytes;
-    parts.push_back(ValueOr(part, "part", 0));
-  }
-  for (const json& tensor : ValueOr(status, "tensors", json::array())) {
-    tensor_bytes += ValueOr(tensor, "resident_bytes", uint64_t{0});
-  }
-  const json jobs = ValueOr(status, "jobs", json::array());
-  for (const json& job : jobs) {
-    for (const json& member : ValueOr(job, "members", json::array())) {
-      trainers += ValueOr(member, "role", "") == "trainer" ? 1 : 0;
-    }
-  }
   const std::string state = StateOf(status);
   json machine = {{"host", host},
                   {"server_name", ValueOr(status, "server_name", "?")},
                   {"pid", ValueOr(status, "pid", int64_t{0})},
                   {"state", state},
                   {"ready", state == "ready"},
-                  {"degraded", TroublesOf(status)},
-                  {"memory",
-                   {{"rss_bytes", ValueOr(status, "rss_bytes", uint64_t{0})},
-                    {"graph_bytes", graph_bytes},
-                    {"tensor_bytes", tensor_bytes}}},
-                  {"pages", pages},
-                  {"partitions", parts},
-                  {"jobs", jobs.size()},
-                  {"trainers", trainers},
-                  {"drained", ValueOr(status, "drained", json())}};
+                  {"degraded", TroublesOf(status)}};
   if (const json loading = ValueOr(status, "loading", json()); loading.is_object()) {
     machine["loading"] = loading;
+    return machine;  // a daemon that loads tells nothing else
   }
+  json parts = json::array();
+  std::map<std::string, uint64_t> pages;
+  for (const json& part : ValueOr(status, "partitions", json::array())) {
+    pages[ValueOr(part, "pages", "?")] += ValueOr(part, "bytes", uint64_t{0});
+    parts.push_back(ValueOr(part, "part", 0));
+  }
+  machine["memory"] = {{"rss_bytes", ValueOr(status, "rss_bytes", uint64_t{0})},
+                       {"graph_bytes", GraphBytesIn(status)},
+                       {"tensor_bytes", TensorBytesIn(status)}};
+  machine["pages"] = pages;
+  machine["partitions"] = parts;
+  machine["jobs"] = ValueOr(status, "jobs", json::array()).size();
+  machine["trainers"] = TrainersIn(status);
+  machine["drained"] = ValueOr(status, "drained", json());
   return machine;
 }
 
@@ -134,7 +123,7 @@ int HealthExitCode(const json& machines) {
     is_degraded = is_degraded || !ValueOr(machine, "degraded", json::array()).empty();
   }
   if (machines.empty()) return ExitCode(ErrorCode::kUnavailable);
-  return is_degraded ? ExitCode(ErrorCode::kIo) : 0;
+  return is_degraded ? kDegradedCode : 0;
 }
 
 }  // namespace graphd::ctl

@@ -9,7 +9,7 @@
 
 #include "base/strings.h"
 #include "ctl/plan/json_value.h"
-#include "ctl/plan/operation_times.h"
+#include "ctl/plan/status_sums.h"
 #include "ctl/plan/table.h"
 
 namespace graphd::ctl {
@@ -37,6 +37,11 @@ double Pushes(const json& status) {
   return store.is_object() ? Number(store, "pushes") : 0;
 }
 
+// Returns the rate of a counter. It is never negative, even if the counter began again.
+double PerSecond(double before, double after, double seconds) {
+  return std::max(0.0, after - before) / seconds;
+}
+
 // Returns the rates of the jobs that were attached at both times.
 json JobRates(const json& before, const json& after, double seconds) {
   std::map<std::string, json> old_jobs;
@@ -47,11 +52,11 @@ json JobRates(const json& before, const json& after, double seconds) {
   for (const json& job : ValueOr(after, "jobs", json::array())) {
     const auto found = old_jobs.find(ValueOr(job, "job", ""));
     if (found == old_jobs.end()) continue;
-    // One that has left and come back meanwhile counts from 0.
-    const bool is_same = Number(found->second, "mapped_calls") <= Number(job, "mapped_calls");
+    // One that has left and come back meanwhile is younger than the interval, and counts from 0.
+    const bool is_same = Number(job, "seconds") >= seconds;
     json rate = {{"job", found->first}};
     for (const char* name : {"mapped_calls", "mapped_rows", "mapped_bytes", "mapped_edges"}) {
-      rate[name] = (Number(job, name) - (is_same ? Number(found->second, name) : 0)) / seconds;
+      rate[name] = PerSecond(is_same ? Number(found->second, name) : 0, Number(job, name), seconds);
     }
     rates.push_back(std::move(rate));
   }
@@ -82,15 +87,15 @@ Row MachineRow(const json& machine) {
           Rate(machine, "requests"),
           Rate(machine, "rows"),
           Rate(machine, "edges"),
-          Rate(machine, "mapped_rows"),
-          Rate(machine, "mapped_edges"),
           Rate(machine, "pushes"),
           machine.contains("bytes_sent")
               ? HumanBytes(static_cast<uint64_t>(std::max(0.0, Number(machine, "bytes_sent"))))
               : "-",
           HitRate(machine),
           HumanBytes(ValueOr(machine, "rss_bytes", uint64_t{0})),
-          HumanBytes(ValueOr(machine, "tensor_bytes", uint64_t{0}))};
+          HumanBytes(ValueOr(machine, "tensor_bytes", uint64_t{0})),
+          Rate(machine, "mapped_rows"),
+          Rate(machine, "mapped_edges")};
 }
 
 constexpr size_t kFirstNumber = 2;  // columns from this one on are right-aligned
@@ -99,7 +104,10 @@ constexpr size_t kFirstNumber = 2;  // columns from this one on are right-aligne
 
 double SecondsBetween(const json& before, const json& after) {
   if (!before.is_object()) return 0;
+  // In a container, each process has the same number; but one that has started again has a shorter
+  // time, or at least fewer requests.
   if (ValueOr(before, "pid", int64_t{0}) != ValueOr(after, "pid", int64_t{0})) return 0;
+  if (Number(after, "requests") < Number(before, "requests")) return 0;
   return std::max(0.0, Number(after, "uptime_seconds") - Number(before, "uptime_seconds"));
 }
 
@@ -114,41 +122,29 @@ std::string RateText(double value) {
 }
 
 json MachineRates(const std::string& host, const json& before, const json& after) {
-  size_t trainers = 0;
-  uint64_t tensor_bytes = 0;
-  const json jobs = ValueOr(after, "jobs", json::array());
-  for (const json& job : jobs) {
-    for (const json& member : ValueOr(job, "members", json::array())) {
-      trainers += ValueOr(member, "role", "") == "trainer" ? 1 : 0;
-    }
-  }
-  for (const json& tensor : ValueOr(after, "tensors", json::array())) {
-    tensor_bytes += ValueOr(tensor, "resident_bytes", uint64_t{0});
-  }
   json machine = {{"host", host},
                   {"server_name", ValueOr(after, "server_name", "?")},
                   {"pid", ValueOr(after, "pid", int64_t{0})},
                   {"uptime_seconds", Number(after, "uptime_seconds")},
                   {"rss_bytes", ValueOr(after, "rss_bytes", uint64_t{0})},
-                  {"tensor_bytes", tensor_bytes},
-                  {"jobs", jobs.size()},
-                  {"trainers", trainers}};
+                  {"tensor_bytes", TensorBytesIn(after)},
+                  {"jobs", ValueOr(after, "jobs", json::array()).size()},
+                  {"trainers", TrainersIn(after)}};
   const double seconds = SecondsBetween(before, after);
   if (seconds <= 0) return machine;
   machine["seconds"] = seconds;
   for (const auto& [name, counter] : kCounters) {
-    machine[name] = (Number(after, counter) - Number(before, counter)) / seconds;
+    machine[name] = PerSecond(Number(before, counter), Number(after, counter), seconds);
   }
-  machine["pushes"] = (Pushes(after) - Pushes(before)) / seconds;
+  machine["pushes"] = PerSecond(Pushes(before), Pushes(after), seconds);
   machine["job_rates"] = JobRates(before, after, seconds);
-  machine["operations"] = OperationRates(OperationsBetween(host, before, after));
   return machine;
 }
 
 std::vector<std::string> RatesTable(const json& machines) {
   std::vector<Row> rows{{"MACHINE", "SERVER", "JOBS", "TRAINERS", "REQUESTS/s", "ROWS/s", "EDGES/s",
-                         "MAPPED ROWS/s", "MAPPED EDGES/s", "PUSHES/s", "SENT/s", "CACHED",
-                         "MEMORY", "TENSORS"}};
+                         "PUSHES/s", "SENT/s", "CACHED", "MEMORY", "TENSORS", "MAPPED ROWS/s",
+                         "MAPPED EDGES/s"}};
   for (const json& machine : machines) rows.push_back(MachineRow(machine));
   return AlignTable(rows, kFirstNumber);
 }

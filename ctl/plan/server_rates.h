@@ -18,9 +18,9 @@ std::string RateText(double value);
 // Returns one machine's line: {"host", "server_name", "pid", "uptime_seconds", "rss_bytes",
 // "tensor_bytes", "jobs", "trainers"} and, per second since `before`, {"seconds", "requests",
 // "rows", "edges", "pushes", "bytes_sent", "rows_cached", "rows_not_cached", "mapped_calls",
-// "mapped_rows", "mapped_bytes", "mapped_edges", "operations" (see OperationRates), "job_rates":
-// for each job that was attached at both times, {"job", "mapped_calls", ...}}. The latter are
-// absent if `before` is null or the daemon was restarted since.
+// "mapped_rows", "mapped_bytes", "mapped_edges", "job_rates": for each job that was attached at
+// both times, {"job", "mapped_calls", ...}}. The latter are absent if `before` is null or the
+// daemon was restarted since. No rate is negative.
 nlohmann::json MachineRates(const std::string& host, const nlohmann::json& before,
                             const nlohmann::json& after);
 

@@ -8,11 +8,12 @@ namespace {
 
 using TableRow = std::vector<std::string>;
 
-std::string AlignRow(const TableRow& row, const std::vector<size_t>& widths, size_t first_number) {
+std::string AlignRow(const TableRow& row, const std::vector<size_t>& widths, size_t first_number,
+                     size_t end_number) {
   std::string line;
   for (size_t i = 0; i < row.size(); i++) {
     const std::string space(widths[i] - std::min(widths[i], row[i].size()), ' ');
-    line += i >= first_number ? space + row[i] : row[i] + space;
+    line += i >= first_number && i < end_number ? space + row[i] : row[i] + space;
     if (i + 1 < row.size()) line += "  ";
   }
   line.erase(line.find_last_not_of(' ') + 1);
@@ -21,7 +22,8 @@ std::string AlignRow(const TableRow& row, const std::vector<size_t>& widths, siz
 
 }  // namespace
 
-std::vector<std::string> AlignTable(const std::vector<TableRow>& rows, size_t first_number) {
+std::vector<std::string> AlignTable(const std::vector<TableRow>& rows, size_t first_number,
+                                    size_t end_number) {
   std::vector<size_t> widths(rows[0].size());
   for (const TableRow& row : rows) {
     const bool is_whole = row.size() == widths.size();
@@ -30,7 +32,7 @@ std::vector<std::string> AlignTable(const std::vector<TableRow>& rows, size_t fi
     }
   }
   std::vector<std::string> lines;
-  for (const TableRow& row : rows) lines.push_back(AlignRow(row, widths, first_number));
+  for (const TableRow& row : rows) lines.push_back(AlignRow(row, widths, first_number, end_number));
   return lines;
 }
 

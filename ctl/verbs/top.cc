@@ -30,7 +30,8 @@ mapped memory, without a request; they count MAPPED ROWS/s and MAPPED EDGES/s th
 graphd once a second. CACHED is the share of the rows that trainers on other machines looked for in
 their row caches (graphctl launch --row_cache) and found there. P50 and P99 are the times that half
 and 99 % of an operation's requests did not exceed, from their arrival until the answer was ready;
-QUEUE is the part of it in which they waited for a thread of graphd.
+QUEUE is the part of it in which they waited for their first thread of graphd, or for their turn
+among the changes of all jobs. Waits for indexes that are built are no part of QUEUE.
 
 Examples:
   graphctl top                                    # every server of this machine
@@ -63,23 +64,27 @@ json StatusIn(const Sample& sample, const FoundServer& server) {
   return {};
 }
 
-json Machines(const Sample& before, const Sample& after) {
+// What all daemons have done between two samples.
+struct Activity {
   json machines = json::array();
-  for (const FoundServer& found : after) {
-    machines.push_back(found.error.empty()
-                           ? MachineRates(found.host, StatusIn(before, found), found.status)
-                           : json({{"host", found.host}, {"error", found.error}}));
-  }
-  return machines;
-}
+  std::vector<MachineOperations> operations = {};
+};
 
-std::vector<MachineOperations> Operations(const Sample& before, const Sample& after) {
-  std::vector<MachineOperations> machines;
+Activity ActivityBetween(const Sample& before, const Sample& after) {
+  Activity activity;
   for (const FoundServer& found : after) {
-    if (!found.error.empty()) continue;
-    machines.push_back(OperationsBetween(found.host, StatusIn(before, found), found.status));
+    if (!found.error.empty()) {
+      activity.machines.push_back({{"host", found.host}, {"error", found.error}});
+      continue;
+    }
+    const json earlier = StatusIn(before, found);
+    json machine = MachineRates(found.host, earlier, found.status);
+    MachineOperations operations = OperationsBetween(found.host, earlier, found.status);
+    if (operations.seconds > 0) machine["operations"] = OperationRates(operations);
+    activity.machines.push_back(std::move(machine));
+    activity.operations.push_back(std::move(operations));
   }
-  return machines;
+  return activity;
 }
 
 std::vector<json> StatusesIn(const Sample& sample) {
@@ -95,16 +100,19 @@ std::vector<std::string> Lines(const Sample& before, const Sample& after, const 
   std::strftime(now, sizeof now, "%H:%M:%S", ::localtime_r(&seconds, &local));
   std::vector<std::string> lines{StrCat("graphctl top, ", now, ends)};
   if (after.empty()) lines.push_back("no server runs here");
-  const json machines = Machines(before, after);
-  if (!after.empty()) {
-    for (std::string& line : RatesTable(machines)) lines.push_back(std::move(line));
-  }
-  if (auto table = OperationsTable(Operations(before, after)); !table.empty()) {
+  const Activity activity = ActivityBetween(before, after);
+  const auto append = [&lines](std::vector<std::string> more) {
+    for (std::string& line : more) lines.push_back(std::move(line));
+  };
+  if (!after.empty()) append(RatesTable(activity.machines));
+  auto table = OperationsTable(activity.operations);
+  auto jobs = JobLines(StatusesIn(after), activity.machines);
+  if (!table.empty()) {
     lines.emplace_back();
-    for (std::string& line : table) lines.push_back(std::move(line));
-    lines.emplace_back();
+    append(std::move(table));
+    if (!jobs.empty()) lines.emplace_back();
   }
-  for (std::string& line : JobLines(StatusesIn(after), machines)) lines.push_back(std::move(line));
+  append(std::move(jobs));
   return lines;
 }
 
@@ -124,7 +132,7 @@ void Draw(const std::vector<std::string>& lines) {
 void Show(const TopArguments& arguments, const Sample& before, const Sample& after, bool terminal,
           bool has_keys) {
   if (arguments.json) {
-    const json machines = Machines(before, after);
+    const json machines = ActivityBetween(before, after).machines;
     std::puts(machines.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
   } else if (const std::vector<std::string> lines =
                  Lines(before, after, has_keys ? "; press q to end" : "");

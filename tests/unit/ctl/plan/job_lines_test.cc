@@ -24,5 +24,17 @@ TEST(JobLines, NameEachJobOnceWithItsReadsOnAllMachines) {
               ElementsAre("job a, 4 trainers, 61 s"));
 }
 
+TEST(JobLines, KeepJobsOfSeveralServersApart) {
+  const auto status = [](const char* server) {
+    return json{{"server_name", server},
+                {"jobs", {{{"job", "a"}, {"world_size", 1}, {"seconds", 2}, {"command", server}}}}};
+  };
+  const json machines = {
+      {{"server_name", "y"}, {"job_rates", {{{"job", "a"}, {"mapped_rows", 20}}}}}};
+  EXPECT_THAT(JobLines({status("x"), status("y")}, machines),
+              ElementsAre("job a, 1 trainers, 2 s: x",
+                          "job a, 1 trainers, 2 s, 20 rows/s and 0.0 edges/s in mapped memory: y"));
+}
+
 }  // namespace
 }  // namespace graphd::ctl

@@ -61,10 +61,21 @@ TEST(OperationTimes, ATableJoinsTheMachinesAndNamesTheSlowest) {
   EXPECT_THAT(lines[1], HasSubstr("85 us  85 us"));
   EXPECT_THAT(lines[1], HasSubstr("10.0.0.2:30050, 12 ms"));
   EXPECT_THAT(lines[2], HasSubstr("2.5 s"));
+  for (const auto& line : {lines[1], lines[2]}) {
+    EXPECT_EQ(line.find("10.0.0.2"), lines[0].find("SLOWEST")) << line;
+  }
   lines = OperationsTable({slow});
   EXPECT_EQ(lines[0].find("SLOWEST"), std::string::npos);
   EXPECT_THAT(lines[1], HasSubstr("12 ms"));
   EXPECT_EQ(lines[1].size(), lines[0].size());
+}
+
+TEST(OperationTimes, ATimeInTheFirstBucketIsOnlyKnownToBeShort) {
+  const auto lines = OperationsTable({OperationsBetween(
+      "h", Status(10, {}), Status(12, {Times("sample", {{1100, 1}}, {{1000, 1}})}))});
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_THAT(lines[1], HasSubstr(" 1 us "));
+  EXPECT_THAT(lines[1], HasSubstr("<1 us"));
 }
 
 TEST(OperationTimes, DamagedDistributionsCountAsEmpty) {
