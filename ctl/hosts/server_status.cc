@@ -40,8 +40,9 @@ json JobToJson(const JobStatus& job) {
   return shown;
 }
 
-// The bytes of job records in a status: it is one line that has room in a frame (FrameReader).
-constexpr size_t kRecordsRoom = size_t{512} << 10;
+// The bytes of job records in a status: it is one line that has room in a frame (FrameReader), also
+// with a thousand tensors and with times in each bucket of each operation.
+constexpr size_t kRecordsRoom = size_t{320} << 10;
 constexpr size_t kMaxCommandShown = 200;
 
 // Returns a record, and lowers `room` by about its bytes. Leaves out hosts that don't fit, and
@@ -292,6 +293,11 @@ json StatusToJson(const ServerStatus& status) {
                 {"operations", OperationsToJson(status.operations)}};
   AddMappedReads(status.mapped_reads, shown);
   return shown;
+}
+
+json WithoutOperations(json status) {
+  if (status.is_object()) status.erase("operations");
+  return status;
 }
 
 std::optional<json> LoadingStatusOf(const std::string& socket) {

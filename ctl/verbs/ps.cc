@@ -33,7 +33,7 @@ void Ps(PsArguments& arguments, bool named) {
     if (arguments.json) {
       nlohmann::json entry = {{"host", found.host}};
       entry[found.error.empty() ? "status" : "error"] =
-          found.error.empty() ? found.status : nlohmann::json(found.error);
+          found.error.empty() ? WithoutOperations(found.status) : nlohmann::json(found.error);
       list.push_back(std::move(entry));
     } else if (found.error.empty()) {
       std::fputs(StatusToText(found.host, found.status).c_str(), stdout);
