@@ -387,7 +387,7 @@ class Metrics(unittest.TestCase):
                 time.sleep(0.01)
         wait_for("the rule of trouble", lambda: is_true("GraphdTensorsInTrouble"))
         code, health = server.health()
-        self.assertEqual((code, health["state"], health["ready"]), (11, "ready", True))
+        self.assertEqual((code, health["state"], health["ready"]), (1, "ready", True))
         self.assertIn("was removed", health["degraded"][0])
         self.assertEqual(tensor[nodes].sum().item(), 40)
         server.process.kill()
