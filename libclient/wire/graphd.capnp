@@ -407,6 +407,7 @@ interface Session {
 
   # Tells what the client has read in mapped memory since its last message of this kind. Clients
   # send one each second at most, and a last one when they leave. It does not count as a request.
+  # Fails over TCP, and if it tells of more than 2^40 calls, rows or edges, or 2^50 bytes.
   countReads @23 (reads :MappedReads) -> ();
 }
 

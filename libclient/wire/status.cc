@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/status.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
 #include "wire/bounded_list.h"
 
@@ -93,6 +95,28 @@ void WriteMember(const JobMember& member, wire::Member::Builder out) {
 JobMember ReadMember(wire::Member::Reader in) {
   return {in.getJobId().cStr(),   FromWire(in.getRole()), in.getRank(),   in.getWorldSize(),
           in.getCommand().cStr(), in.getSecret().cStr(),  in.getAttempt()};
+}
+
+void CheckToldReads(const MappedReads& reads) {
+  const auto check = [](const char* what, uint64_t told, uint64_t most) {
+    if (told <= most) return;
+    Throw(ErrorCode::kInvalid, "a message tells of ", told, " ", what,
+          " read in mapped memory, but one may tell of ", most, " at most; send several");
+  };
+  check("calls", reads.calls, kMostToldReads.calls);
+  check("rows", reads.rows, kMostToldReads.rows);
+  check("bytes", reads.bytes, kMostToldReads.bytes);
+  check("edges", reads.edges, kMostToldReads.edges);
+}
+
+MappedReads LimitToldReads(const MappedReads& reads) noexcept {
+  return {std::min(reads.calls, kMostToldReads.calls), std::min(reads.rows, kMostToldReads.rows),
+          std::min(reads.bytes, kMostToldReads.bytes), std::min(reads.edges, kMostToldReads.edges)};
+}
+
+void AddReads(const MappedReads& more, MappedReads& to) noexcept {
+  to = {SumOfReads(to.calls, more.calls), SumOfReads(to.rows, more.rows),
+        SumOfReads(to.bytes, more.bytes), SumOfReads(to.edges, more.edges)};
 }
 
 void WriteMappedReads(const MappedReads& reads, wire::MappedReads::Builder out) {

@@ -48,6 +48,25 @@ struct MappedReads {
   uint64_t edges = 0;  // edges that were sampled
 };
 
+// The most that one message may tell of. It is hours of reading, and a client tells each second.
+inline constexpr MappedReads kMostToldReads{uint64_t{1} << 40, uint64_t{1} << 40, uint64_t{1} << 50,
+                                            uint64_t{1} << 40};
+
+// Returns a + b, but at most 2^59: whatever clients tell, a count does not begin again at 0, and
+// programs that read numbers as int64 or double understand it.
+constexpr uint64_t SumOfReads(uint64_t a, uint64_t b) noexcept {
+  constexpr uint64_t kMost = uint64_t{1} << 59;
+  return a >= kMost || b >= kMost - a ? kMost : a + b;
+}
+
+// Adds other reads by SumOfReads.
+void AddReads(const MappedReads& more, MappedReads& to) noexcept;
+
+// Throws Error(kInvalid) if a message tells of more than kMostToldReads.
+void CheckToldReads(const MappedReads& reads);
+// Returns the reads, or as much of them as one message may tell of.
+MappedReads LimitToldReads(const MappedReads& reads) noexcept;
+
 struct JobStatus {
   std::string job_id;
   std::string command;
