@@ -390,11 +390,7 @@ JobRegistry::Membership::~Membership() { registry_.Leave(job_id_, key_); }
 
 void JobRegistry::Membership::CountMapped(const MappedReads& reads) {
   const MutexLock lock(registry_.mutex_);
-  MappedReads& all = registry_.jobs_.at(job_id_).mapped_reads;
-  all.calls += reads.calls;
-  all.rows += reads.rows;
-  all.bytes += reads.bytes;
-  all.edges += reads.edges;
+  AddReads(reads, registry_.jobs_.at(job_id_).mapped_reads);
 }
 
 kj::Promise<void> JobRegistry::Membership::Barrier(kj::Timer& timer,

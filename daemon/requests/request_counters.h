@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -49,14 +50,23 @@ struct alignas(64) RequestCounters {
     if (not_found != 0) rows_not_cached.fetch_add(not_found, std::memory_order_relaxed);
   }
   void CountMapped(const MappedReads& reads) noexcept {
-    mapped_calls.fetch_add(reads.calls, std::memory_order_relaxed);
-    mapped_rows.fetch_add(reads.rows, std::memory_order_relaxed);
-    mapped_bytes.fetch_add(reads.bytes, std::memory_order_relaxed);
-    mapped_edges.fetch_add(reads.edges, std::memory_order_relaxed);
+    AddTo(mapped_calls, reads.calls);
+    AddTo(mapped_rows, reads.rows);
+    AddTo(mapped_bytes, reads.bytes);
+    AddTo(mapped_edges, reads.edges);
   }
+  // Counts a request. A wait that ends at this moment on another thread may seem longer than the
+  // request, and is shortened.
   void CountEnded(RequestKind kind, Clock::duration time, Clock::duration waited) noexcept {
     durations[static_cast<size_t>(kind)].Add(time);
-    queued[static_cast<size_t>(kind)].Add(waited);
+    queued[static_cast<size_t>(kind)].Add(std::min(waited, time));
+  }
+
+ private:
+  static void AddTo(std::atomic<uint64_t>& count, uint64_t more) noexcept {
+    uint64_t now = count.load(std::memory_order_relaxed);
+    while (!count.compare_exchange_weak(now, SumOfReads(now, more), std::memory_order_relaxed)) {
+    }
   }
 };
 

@@ -58,10 +58,14 @@ kj::Promise<void> GraphSession::checkpoints(CheckpointsContext context) {
 }
 
 kj::Promise<void> GraphSession::countReads(CountReadsContext context) {
-  const MappedReads reads = ReadMappedReads(context.getParams().getReads());
-  membership_->CountMapped(reads);
-  context_.counters.CountMapped(reads);
-  return kj::READY_NOW;
+  return AsKj([&]() -> kj::Promise<void> {
+    requests_->RequireUnixSocket();  // others can't map memory
+    const MappedReads reads = ReadMappedReads(context.getParams().getReads());
+    CheckToldReads(reads);
+    membership_->CountMapped(reads);
+    context_.counters.CountMapped(reads);
+    return kj::READY_NOW;
+  });
 }
 
 kj::Promise<void> GraphSession::hop(HopContext context) {
