@@ -117,11 +117,13 @@ DaemonLink::~DaemonLink() {
   thread_->Run(drop);
 }
 
-// Waits a little for the answer, so that the message is written before the connection ends.
+// Waits a little for the answer, so that the message is written before the connection ends. Does so
+// at best effort.
 void DaemonLink::TellLastReads() noexcept {
   if (broken_) return;
   try {
-    // The result's destructor waits, and is not interrupted.
+    // The result's destructor waits; if this thread is interrupted, it drops the call instead, and
+    // the counts are lost.
     static_cast<void>(thread_->Start(
         [this]() -> kj::Promise<void> {
           DaemonConnections::Attached* const attached = AttachedFor(Lane::kSmall);

@@ -10,17 +10,20 @@ namespace graphd {
 // Thread-safe, without locks; it has a cache line of its own.
 class alignas(64) MappedReadCounts {
  public:
+  // Adds the reads of one call or more. Their calls are added last, and seen by Take only with all
+  // the rest.
   void Add(const MappedReads& reads) noexcept {
-    AddTo(calls_, reads.calls);
     AddTo(rows_, reads.rows);
     AddTo(bytes_, reads.bytes);
     AddTo(edges_, reads.edges);
+    calls_.fetch_add(reads.calls, std::memory_order_release);
   }
-  // Returns the counts, and starts again at 0.
+  // Returns the counts, and starts again at 0. Rows whose call is not added yet may be among them;
+  // then the call is returned by a later Take. If no call was added, nothing is taken.
   MappedReads Take() noexcept {
-    if (calls_.load(std::memory_order_relaxed) == 0) return {};  // every read is one of a call
-    return {calls_.exchange(0, std::memory_order_relaxed),
-            rows_.exchange(0, std::memory_order_relaxed),
+    if (calls_.load(std::memory_order_relaxed) == 0) return {};
+    const uint64_t calls = calls_.exchange(0, std::memory_order_acquire);
+    return {calls, rows_.exchange(0, std::memory_order_relaxed),
             bytes_.exchange(0, std::memory_order_relaxed),
             edges_.exchange(0, std::memory_order_relaxed)};
   }

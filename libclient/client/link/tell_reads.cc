@@ -17,7 +17,7 @@ kj::Promise<void> TellAndWait(kj::Timer& timer, wire::Session::Client session,
 
 kj::Promise<void> TellReads(wire::Session::Client session,
                             std::shared_ptr<MappedReadCounts> counts) {
-  const MappedReads reads = counts->Take();
+  const MappedReads reads = LimitToldReads(counts->Take());
   if (reads.calls == 0) return kj::READY_NOW;
   auto request = session.countReadsRequest();
   WriteMappedReads(reads, request.initReads());

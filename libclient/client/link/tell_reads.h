@@ -8,7 +8,9 @@
 #include "client/link/mapped_read_counts.h"
 #include "wire/graphd.capnp.h"
 
-// Tells a daemon what was read in its mapped memory. Call on the RPC thread.
+// Tells a daemon what was read in its mapped memory, at best effort: a message that is lost with
+// its connection may have been counted or not, and more than kMostToldReads are cut to that. Call
+// on the RPC thread.
 
 namespace graphd {
 

@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests that daemons learn what trainers read in their memory.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <kj/async-io.h>
 #include <signal.h>
 
 #include <numeric>
 #include <thread>
 
 #include "base/clock.h"
+#include "base/strings.h"
 #include "client/link/control.h"
 #include "graphd/dist_graph.h"
 #include "graphd/dist_tensor.h"
 #include "graphd/sampling.h"
 #include "tests/support/served_graph_fixture.h"
+#include "wire/connection.h"
+#include "wire/graph_messages.h"
+#include "wire/ip_config.h"
 
 namespace graphd::testing {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 class MappedReadsTest : public ::testing::Test {
  protected:
@@ -38,12 +48,17 @@ class MappedReadsTest : public ::testing::Test {
     }
     return sum;
   }
-  // Waits until a job has told of as many rows, or for a time in which it should have.
-  MappedReads CountsOf(const std::string& job, uint64_t rows) {
+  // Returns Counts(job) when each of them has reached what is expected, or when a time in which it
+  // should have is over. A trainer may tell of its reads in several messages.
+  MappedReads CountsOf(const std::string& job, const MappedReads& expected) {
     const Clock::time_point start = Clock::now();
     for (;;) {
       const MappedReads counts = Counts(job);
-      if (counts.rows >= rows || SecondsSince(start) > 20) return counts;
+      if ((counts.calls >= expected.calls && counts.rows >= expected.rows &&
+           counts.bytes >= expected.bytes && counts.edges >= expected.edges) ||
+          SecondsSince(start) > 20) {
+        return counts;
+      }
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
   }
@@ -68,11 +83,13 @@ TEST_F(MappedReadsTest, AreToldWithinASecondAndByJob) {
   for (int i = 0; i < 5; i++) edges += SampleNeighbors(graph, ids, sample).neighbors.size();
   static_cast<void>(graph.InDegrees(ids));
   ASSERT_GT(edges, 1000U);
-  const MappedReads told = CountsOf("test", 51000);
-  EXPECT_EQ(told.rows, 51000U);
-  EXPECT_EQ(told.bytes, 1000 * row_bytes + label_bytes);
-  EXPECT_EQ(told.edges, edges);
-  EXPECT_EQ(told.calls, 16U);  // eight calls, each in two partitions
+  // Eight calls, each in two partitions.
+  const MappedReads expected{16, 51000, 1000 * row_bytes + label_bytes, edges};
+  const MappedReads told = CountsOf("test", expected);
+  EXPECT_EQ(told.rows, expected.rows);
+  EXPECT_EQ(told.bytes, expected.bytes);
+  EXPECT_EQ(told.edges, expected.edges);
+  EXPECT_EQ(told.calls, expected.calls);
   EXPECT_EQ(Counts("other").calls, 0U);
 }
 
@@ -83,7 +100,7 @@ TEST_F(MappedReadsTest, AreToldByATrainerThatLeavesAtOnce) {
     const DistGraph graph(Initialize(served_.TrainerOptions(Transport::kAuto)));
     static_cast<void>(graph.ndata("feat").Read(ids));
   }
-  EXPECT_EQ(Counts().rows, 100U);
+  EXPECT_EQ(CountsOf("", {1, 100, 0, 0}).rows, 100U);
   {  // over sockets, each row is one that the daemon sends
     const DistGraph graph(Initialize(served_.TrainerOptions(Transport::kTcp)));
     static_cast<void>(graph.ndata("feat").Read(ids));
@@ -102,7 +119,7 @@ TEST_F(MappedReadsTest, IncludeRowsOfTensors) {
   std::iota(ids.begin(), ids.end(), 1000);
   tensor.Write(ids, Tensor::Empty(DType::kFloat32, {300, 4}));
   for (int i = 0; i < 2; i++) static_cast<void>(tensor.Read(ids));
-  const MappedReads told = CountsOf("test", 600);
+  const MappedReads told = CountsOf("test", {2, 600, 600U * 16, 0});
   EXPECT_EQ(told.rows, 600U);
   EXPECT_EQ(told.bytes, 600U * 16);
 }
@@ -112,12 +129,44 @@ TEST_F(MappedReadsTest, AreToldAgainAfterARestart) {
   std::vector<int64_t> ids(100);
   std::iota(ids.begin(), ids.end(), 0);
   static_cast<void>(graph.ndata("feat").Read(ids));
-  EXPECT_EQ(CountsOf("test", 100).rows, 100U);
+  // Whatever is told before the restart can't be told again.
+  EXPECT_EQ(CountsOf("test", {1, 100, 1, 0}).rows, 100U);
   served_.Restart(0);
   served_.Restart(1);
   static_cast<void>(graph.InDegrees(ids));
   static_cast<void>(graph.ndata("feat").Read(ids));
-  EXPECT_EQ(CountsOf("test", 100).rows, 100U);
+  EXPECT_EQ(CountsOf("test", {1, 100, 0, 0}).rows, 100U);
+}
+
+TEST_F(MappedReadsTest, AreRefusedIfTheyCannotBeTrue) {
+  const HostLine tcp = ReadIpConfig(served_.ip_config())[0];
+  // Returns the error of a message, from another client each time.
+  const auto tell = [](ClientSocket socket, const MappedReads& reads) -> std::string {
+    auto io = kj::setupAsyncIo();
+    Connection connection(*io.lowLevelProvider, std::move(socket), BufferPool::Create());
+    auto attach = connection.Bootstrap().attachRequest();
+    WriteHello(attach.initHello());
+    attach.initMember().setWorldSize(1);
+    auto session = attach.send().wait(io.waitScope).getSession();
+    auto request = session.countReadsRequest();
+    WriteMappedReads(reads, request.initReads());
+    try {
+      request.send().wait(io.waitScope);
+      return "no error";
+    } catch (const kj::Exception& exception) {
+      const Error error = FromKj(exception, "the daemon");
+      return StrCat(ErrorCodeName(error.code()), ": ", error.what());
+    }
+  };
+  const auto by_unix = [&] {
+    return ClientSocket{ConnectUnix(served_.socket_path(0), 5000), true};
+  };
+  EXPECT_THAT(tell(ConnectTcp(tcp.address, tcp.port, 5000), {1, 1, 1, 1}), StartsWith("denied: "));
+  EXPECT_THAT(tell(by_unix(), {1, kMostToldReads.rows + 1, 1, 1}),
+              AllOf(StartsWith("invalid: "), HasSubstr("1099511627777 rows")));
+  EXPECT_EQ(Counts().calls, 0U);
+  EXPECT_EQ(tell(by_unix(), kMostToldReads), "no error");
+  EXPECT_EQ(Counts().bytes, kMostToldReads.bytes);
 }
 
 TEST_F(MappedReadsTest, ADaemonThatDoesNotAnswerHoldsUpTheEndOnlyForAMoment) {
