@@ -87,7 +87,9 @@ class Top(support.GraphTest):
                     of_job[name] += job[name] * machine["seconds"]
             # The trainer may tell of its reads in several messages.
             if all(
-                round(counts[name]) >= expected[name] for counts in (seen, of_job) for name in expected
+                round(counts[name]) >= expected[name]
+                for counts in (seen, of_job)
+                for name in expected
             ):
                 break
         self.assertEqual({name: round(value) for name, value in seen.items()}, expected)
