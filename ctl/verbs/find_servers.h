@@ -15,7 +15,7 @@ struct FoundServer {
   std::string error;      // the reason if the daemon could not be asked, else empty
 };
 
-// What to do about a socket on which nobody listens: its daemon was killed, or has crashed.
+// Tells whether to report a socket on which nobody listens: its daemon was killed, or has crashed.
 enum class DeadSockets { kIgnore, kReport };
 
 // Asks the daemons of options.lines concurrently. Without lines, asks those whose sockets are in

@@ -64,7 +64,7 @@ json StatusIn(const Sample& sample, const FoundServer& server) {
   return {};
 }
 
-// What all daemons have done between two samples.
+// The activity of all daemons between two samples.
 struct Activity {
   json machines = json::array();
   std::vector<MachineOperations> operations = {};

@@ -129,7 +129,7 @@ TEST_F(MappedReadsTest, AreToldAgainAfterARestart) {
   std::vector<int64_t> ids(100);
   std::iota(ids.begin(), ids.end(), 0);
   static_cast<void>(graph.ndata("feat").Read(ids));
-  // Whatever is told before the restart can't be told again.
+  // A daemon that is killed takes its counts with it.
   EXPECT_EQ(CountsOf("test", {1, 100, 1, 0}).rows, 100U);
   served_.Restart(0);
   served_.Restart(1);
