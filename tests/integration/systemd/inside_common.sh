@@ -65,6 +65,12 @@ await_epoch() {
   for _ in $(seq 600); do grep -q "epoch $1:" disturbed.log && return; sleep 0.05; done
   bad "the job does not end epoch $1"
 }
+# Stop the trainers of the job, and let them go on. An epoch takes some milliseconds, so a job would end
+# while a busy machine answers a few questions.
+# shellcheck disable=SC2046  # there are several
+hold_job() { kill -STOP $(pidof train_sage) || bad "the job has ended too early"; }
+# shellcheck disable=SC2046
+resume_job() { kill -CONT $(pidof train_sage); }
 # check_unfinished EPOCHS: checks that the job that writes disturbed.log is not about to end.
 check_unfinished() {
   check "the job was running: $(grep -oE 'epoch [0-9]+' disturbed.log | tail -n 1) of $1" \

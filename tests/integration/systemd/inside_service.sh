@@ -96,17 +96,23 @@ socket=$(stat -c %i /run/graphd/debian/30050.sock)
 job 200 disturbed.log tcp &
 disturbed=$!
 await_epoch 5
+hold_job
 main=$(property MainPID)
+resume_job
 systemctl restart graphd@debian || bad "systemctl restart"
-await_next "$main"; check_ready
+await_next "$main"; hold_job; check_ready; resume_job
 await_epoch 15
+hold_job
 systemctl reset-failed graphd@debian  # systemd gives up after five starts in ten seconds
 main=$(property MainPID)
+resume_job
 kill -KILL "$main"
-await_next "$main"; check_ready
+await_next "$main"; hold_job; check_ready; resume_job
 await_epoch 25
+hold_job
 systemctl reset-failed graphd@debian
 main=$(property MainPID)
+resume_job
 kill -STOP "$main"
 await_next "$main"; check_ready
 check_unfinished 200

@@ -28,7 +28,9 @@ job 200 undisturbed.log tcp || bad "a job of 200 epochs"
 job 200 disturbed.log tcp &
 disturbed=$!
 await_epoch 5
+hold_job
 main=$(property MainPID)
+resume_job
 if graphctl server switch /srv/parts2/small.json --server_name debian --ip_config ip_config.txt >switch.log 2>&1
 then ok "$(cat switch.log)"; else bad "graphctl server switch: $(cat switch.log)"; fi
 check "the job was counted" grep -q '1 job keeps an earlier version' switch.log
