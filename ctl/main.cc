@@ -36,6 +36,7 @@ int Run(int argc, char** argv) {
   AddStop(app);
   AddServer(app);
   AddServerControl(app);
+  AddStatus(app);
   AddSupervise(app);
   AddTensors(app);
   AddTop(app);

@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "ctl/plan/job_decision.h"
 #include "ctl/plan/json_value.h"
+#include "ctl/plan/operation_times.h"
 #include "graph/id_json.h"
 #include "wire/loading_file.h"
 
@@ -17,6 +18,13 @@ using nlohmann::json;
 
 const char* RoleName(JobRole role) { return role == JobRole::kLauncher ? "launcher" : "trainer"; }
 
+void AddMappedReads(const MappedReads& reads, json& to) {
+  to["mapped_calls"] = reads.calls;
+  to["mapped_rows"] = reads.rows;
+  to["mapped_bytes"] = reads.bytes;
+  to["mapped_edges"] = reads.edges;
+}
+
 json JobToJson(const JobStatus& job) {
   json members = json::array();
   for (const MemberStatus& member : job.members) {
@@ -25,13 +33,16 @@ json JobToJson(const JobStatus& job) {
                        {"pid", member.pid},
                        {"peer", member.peer}});
   }
-  return {
+  json shown = {
       {"job", job.job_id},      {"command", job.command},         {"world_size", job.world_size},
       {"seconds", job.seconds}, {"fingerprint", job.fingerprint}, {"members", members}};
+  AddMappedReads(job.mapped_reads, shown);
+  return shown;
 }
 
-// The bytes of job records in a status: it is one line that has room in a frame (FrameReader).
-constexpr size_t kRecordsRoom = size_t{512} << 10;
+// The bytes of job records in a status: it is one line that has room in a frame (FrameReader), also
+// with a thousand tensors and with times in each bucket of each operation.
+constexpr size_t kRecordsRoom = size_t{320} << 10;
 constexpr size_t kMaxCommandShown = 200;
 
 // Returns a record, and lowers `room` by about its bytes. Leaves out hosts that don't fit, and
@@ -253,32 +264,40 @@ json StatusToJson(const ServerStatus& status) {
     json shown = RecordToJson(record, room);
     if (!shown.is_null()) records.push_back(std::move(shown));
   }
-  return {{"server_name", status.server_name},
-          {"version", status.version},
-          {"protocol", status.protocol},
-          {"graph_name", status.graph_name},
-          {"part_config", status.part_config},
-          {"state", status.state},
-          {"pid", status.pid},
-          {"uptime_seconds", status.uptime_seconds},
-          {"listening", status.listening},
-          {"insecure", status.insecure},
-          {"ends_with_jobs", status.ends_with_jobs},
-          {"num_parts", status.num_parts},
-          {"partitions", partitions},
-          {"graphs", graphs},
-          {"jobs", jobs},
-          {"job_records", records},
-          {"tensors", tensors},
-          {"store", status.store ? StoreToJson(*status.store) : json()},
-          {"drained", status.drained ? DrainToJson(*status.drained) : json()},
-          {"requests", status.requests},
-          {"rows_served", status.rows_served},
-          {"edges_sampled", status.edges_sampled},
-          {"bytes_sent", status.bytes_sent},
-          {"rows_cached", status.rows_cached},
-          {"rows_not_cached", status.rows_not_cached},
-          {"rss_bytes", status.rss_bytes}};
+  json shown = {{"server_name", status.server_name},
+                {"version", status.version},
+                {"protocol", status.protocol},
+                {"graph_name", status.graph_name},
+                {"part_config", status.part_config},
+                {"state", status.state},
+                {"pid", status.pid},
+                {"uptime_seconds", status.uptime_seconds},
+                {"listening", status.listening},
+                {"insecure", status.insecure},
+                {"ends_with_jobs", status.ends_with_jobs},
+                {"num_parts", status.num_parts},
+                {"partitions", partitions},
+                {"graphs", graphs},
+                {"jobs", jobs},
+                {"job_records", records},
+                {"tensors", tensors},
+                {"store", status.store ? StoreToJson(*status.store) : json()},
+                {"drained", status.drained ? DrainToJson(*status.drained) : json()},
+                {"requests", status.requests},
+                {"rows_served", status.rows_served},
+                {"edges_sampled", status.edges_sampled},
+                {"bytes_sent", status.bytes_sent},
+                {"rows_cached", status.rows_cached},
+                {"rows_not_cached", status.rows_not_cached},
+                {"rss_bytes", status.rss_bytes},
+                {"operations", OperationsToJson(status.operations)}};
+  AddMappedReads(status.mapped_reads, shown);
+  return shown;
+}
+
+json WithoutOperations(json status) {
+  if (status.is_object()) status.erase("operations");
+  return status;
 }
 
 std::optional<json> LoadingStatusOf(const std::string& socket) {

@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <map>
+#include <utility>
 
 #include "base/strings.h"
 #include "ctl/plan/json_value.h"
+#include "ctl/plan/status_sums.h"
+#include "ctl/plan/table.h"
 
 namespace graphd::ctl {
 namespace {
@@ -14,13 +18,17 @@ namespace {
 using nlohmann::json;
 
 // Pairs of names: in MachineRates' result, in a status.
-constexpr std::array<std::pair<const char*, const char*>, 6> kCounters{
+constexpr std::array<std::pair<const char*, const char*>, 10> kCounters{
     {{"requests", "requests"},
      {"rows", "rows_served"},
      {"edges", "edges_sampled"},
      {"bytes_sent", "bytes_sent"},
      {"rows_cached", "rows_cached"},
-     {"rows_not_cached", "rows_not_cached"}}};
+     {"rows_not_cached", "rows_not_cached"},
+     {"mapped_calls", "mapped_calls"},
+     {"mapped_rows", "mapped_rows"},
+     {"mapped_bytes", "mapped_bytes"},
+     {"mapped_edges", "mapped_edges"}}};
 
 double Number(const json& status, const char* name) { return ValueOr(status, name, 0.0); }
 
@@ -29,18 +37,34 @@ double Pushes(const json& status) {
   return store.is_object() ? Number(store, "pushes") : 0;
 }
 
-std::string Short(double value) {
-  static constexpr std::array<const char*, 5> kUnits{"", "k", "M", "G", "T"};
-  size_t unit = 0;
-  while (value >= 9999.5 && unit + 1 < kUnits.size()) value /= 1000, unit++;
-  char text[32];
-  std::snprintf(text, sizeof text, unit == 0 && value < 9.95 ? "%.1f%s" : "%.0f%s", value,
-                kUnits[unit]);
-  return text;
+// Returns the rate of a counter. It is never negative, even if the counter began again.
+double PerSecond(double before, double after, double seconds) {
+  return std::max(0.0, after - before) / seconds;
+}
+
+// Returns the rates of the jobs that were attached at both times.
+json JobRates(const json& before, const json& after, double seconds) {
+  std::map<std::string, json> old_jobs;
+  for (json& job : ValueOr(before, "jobs", json::array())) {
+    old_jobs.emplace(ValueOr(job, "job", ""), std::move(job));
+  }
+  json rates = json::array();
+  for (const json& job : ValueOr(after, "jobs", json::array())) {
+    const auto found = old_jobs.find(ValueOr(job, "job", ""));
+    if (found == old_jobs.end()) continue;
+    // One that has left and come back meanwhile is younger than the interval, and counts from 0.
+    const bool is_same = Number(job, "seconds") >= seconds;
+    json rate = {{"job", found->first}};
+    for (const char* name : {"mapped_calls", "mapped_rows", "mapped_bytes", "mapped_edges"}) {
+      rate[name] = PerSecond(is_same ? Number(found->second, name) : 0, Number(job, name), seconds);
+    }
+    rates.push_back(std::move(rate));
+  }
+  return rates;
 }
 
 std::string Rate(const json& machine, const char* name) {
-  return machine.contains(name) ? Short(Number(machine, name)) : "-";
+  return machine.contains(name) ? RateText(Number(machine, name)) : "-";
 }
 
 // Returns the share of the rows that trainers looked for in their caches and found there.
@@ -69,70 +93,60 @@ Row MachineRow(const json& machine) {
               : "-",
           HitRate(machine),
           HumanBytes(ValueOr(machine, "rss_bytes", uint64_t{0})),
-          HumanBytes(ValueOr(machine, "tensor_bytes", uint64_t{0}))};
+          HumanBytes(ValueOr(machine, "tensor_bytes", uint64_t{0})),
+          Rate(machine, "mapped_rows"),
+          Rate(machine, "mapped_edges")};
 }
 
 constexpr size_t kFirstNumber = 2;  // columns from this one on are right-aligned
 
-std::string Aligned(const Row& row, const std::vector<size_t>& widths) {
-  std::string line;
-  for (size_t i = 0; i < row.size(); i++) {
-    const std::string space(widths[i] - std::min(widths[i], row[i].size()), ' ');
-    line += i >= kFirstNumber ? space + row[i] : row[i] + space;
-    if (i + 1 < row.size()) line += "  ";
-  }
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line;
-}
-
 }  // namespace
 
+double SecondsBetween(const json& before, const json& after) {
+  if (!before.is_object()) return 0;
+  // In a container, each process has the same number; but one that has started again has a shorter
+  // time, or at least fewer requests.
+  if (ValueOr(before, "pid", int64_t{0}) != ValueOr(after, "pid", int64_t{0})) return 0;
+  if (Number(after, "requests") < Number(before, "requests")) return 0;
+  return std::max(0.0, Number(after, "uptime_seconds") - Number(before, "uptime_seconds"));
+}
+
+std::string RateText(double value) {
+  static constexpr std::array<const char*, 5> kUnits{"", "k", "M", "G", "T"};
+  size_t unit = 0;
+  while (value >= 9999.5 && unit + 1 < kUnits.size()) value /= 1000, unit++;
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 && value < 9.95 ? "%.1f%s" : "%.0f%s", value,
+                kUnits[unit]);
+  return text;
+}
+
 json MachineRates(const std::string& host, const json& before, const json& after) {
-  size_t trainers = 0;
-  uint64_t tensor_bytes = 0;
-  const json jobs = ValueOr(after, "jobs", json::array());
-  for (const json& job : jobs) {
-    for (const json& member : ValueOr(job, "members", json::array())) {
-      trainers += ValueOr(member, "role", "") == "trainer" ? 1 : 0;
-    }
-  }
-  for (const json& tensor : ValueOr(after, "tensors", json::array())) {
-    tensor_bytes += ValueOr(tensor, "resident_bytes", uint64_t{0});
-  }
   json machine = {{"host", host},
                   {"server_name", ValueOr(after, "server_name", "?")},
                   {"pid", ValueOr(after, "pid", int64_t{0})},
                   {"uptime_seconds", Number(after, "uptime_seconds")},
                   {"rss_bytes", ValueOr(after, "rss_bytes", uint64_t{0})},
-                  {"tensor_bytes", tensor_bytes},
-                  {"jobs", jobs.size()},
-                  {"trainers", trainers}};
-  const double seconds =
-      Number(after, "uptime_seconds") - (before.is_object() ? Number(before, "uptime_seconds") : 0);
-  if (!before.is_object() || ValueOr(before, "pid", int64_t{0}) != machine["pid"] || seconds <= 0) {
-    return machine;
-  }
+                  {"tensor_bytes", TensorBytesIn(after)},
+                  {"jobs", ValueOr(after, "jobs", json::array()).size()},
+                  {"trainers", TrainersIn(after)}};
+  const double seconds = SecondsBetween(before, after);
+  if (seconds <= 0) return machine;
   machine["seconds"] = seconds;
   for (const auto& [name, counter] : kCounters) {
-    machine[name] = (Number(after, counter) - Number(before, counter)) / seconds;
+    machine[name] = PerSecond(Number(before, counter), Number(after, counter), seconds);
   }
-  machine["pushes"] = (Pushes(after) - Pushes(before)) / seconds;
+  machine["pushes"] = PerSecond(Pushes(before), Pushes(after), seconds);
+  machine["job_rates"] = JobRates(before, after, seconds);
   return machine;
 }
 
 std::vector<std::string> RatesTable(const json& machines) {
   std::vector<Row> rows{{"MACHINE", "SERVER", "JOBS", "TRAINERS", "REQUESTS/s", "ROWS/s", "EDGES/s",
-                         "PUSHES/s", "SENT/s", "CACHED", "MEMORY", "TENSORS"}};
+                         "PUSHES/s", "SENT/s", "CACHED", "MEMORY", "TENSORS", "MAPPED ROWS/s",
+                         "MAPPED EDGES/s"}};
   for (const json& machine : machines) rows.push_back(MachineRow(machine));
-  std::vector<size_t> widths(rows[0].size());
-  for (const Row& row : rows) {
-    if (row.size() < widths.size()) widths[0] = std::max(widths[0], row[0].size());
-    if (row.size() < widths.size()) continue;  // an error takes the rest of the line
-    for (size_t i = 0; i < row.size(); i++) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::vector<std::string> lines;
-  for (const Row& row : rows) lines.push_back(Aligned(row, widths));
-  return lines;
+  return AlignTable(rows, kFirstNumber);
 }
 
 }  // namespace graphd::ctl

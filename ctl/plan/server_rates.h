@@ -9,10 +9,18 @@
 
 namespace graphd::ctl {
 
+// Returns the seconds between two statuses; 0 if there is no earlier one of the same process.
+double SecondsBetween(const nlohmann::json& before, const nlohmann::json& after);
+
+// Returns a rate in a few characters: "7.3", "4502", "1235k".
+std::string RateText(double value);
+
 // Returns one machine's line: {"host", "server_name", "pid", "uptime_seconds", "rss_bytes",
 // "tensor_bytes", "jobs", "trainers"} and, per second since `before`, {"seconds", "requests",
-// "rows", "edges", "pushes", "bytes_sent", "rows_cached", "rows_not_cached"}. The latter are absent
-// if `before` is null or the daemon was restarted since.
+// "rows", "edges", "pushes", "bytes_sent", "rows_cached", "rows_not_cached", "mapped_calls",
+// "mapped_rows", "mapped_bytes", "mapped_edges", "job_rates": for each job that was attached at
+// both times, {"job", "mapped_calls", ...}}. The latter are absent if `before` is null or the
+// daemon was restarted since. No rate is negative.
 nlohmann::json MachineRates(const std::string& host, const nlohmann::json& before,
                             const nlohmann::json& after);
 

@@ -8,14 +8,21 @@
 #include "client/link/control.h"
 #include "ctl/hosts/server_status.h"
 #include "ctl/plan/json_value.h"
+#include "wire/ip_config.h"
 
 namespace graphd::ctl {
 namespace {
 
 constexpr std::chrono::milliseconds kConnectTimeout{3000};
 
+std::string DeadSocketText(const std::filesystem::path& socket, const Error& error) {
+  return StrCat("server '", socket.parent_path().filename().string(), "' does not run (",
+                error.what(), "); start it again, or remove the file if it is not needed");
+}
+
 // The path of a socket is <runtime_dir>/<server_name>/<port>.sock.
-std::vector<FoundServer> ScanThisMachine(const std::string& runtime_dir, const std::string& only) {
+std::vector<FoundServer> ScanThisMachine(const std::string& runtime_dir, const std::string& only,
+                                         DeadSockets dead) {
   std::vector<std::filesystem::path> sockets;
   std::error_code ignored;
   for (const auto& server : std::filesystem::directory_iterator(runtime_dir, ignored)) {
@@ -36,7 +43,12 @@ std::vector<FoundServer> ScanThisMachine(const std::string& runtime_dir, const s
       auto client = ControlClient::ConnectUnix(socket.string(), kConnectTimeout);
       all.push_back({host, StatusToJson(client->Status()), ""});
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::kUnavailable) all.push_back({host, {}, error.what()});
+      if (error.code() != ErrorCode::kUnavailable) {
+        all.push_back({host, {}, error.what()});
+      } else if (dead == DeadSockets::kReport && std::filesystem::exists(socket, ignored)) {
+        // A daemon that stops removes its socket, perhaps after the directory was read.
+        all.push_back({host, {}, DeadSocketText(socket, error)});
+      }
     }
   }
   return all;
@@ -45,8 +57,8 @@ std::vector<FoundServer> ScanThisMachine(const std::string& runtime_dir, const s
 }  // namespace
 
 std::vector<FoundServer> FindServers(const HostOptions& options, const std::string& runtime_dir,
-                                     const std::string& only) {
-  if (options.lines.empty()) return ScanThisMachine(runtime_dir, only);
+                                     const std::string& only, DeadSockets dead) {
+  if (options.lines.empty()) return ScanThisMachine(runtime_dir, only, dead);
   const auto hosts = PlanHosts(options.server, options.lines, IsLocalAddress, HostAction::kStatus);
   const std::vector<HostAnswer> answers = AskHosts(hosts, options);
   std::vector<FoundServer> all;
@@ -60,6 +72,12 @@ std::vector<FoundServer> FindServers(const HostOptions& options, const std::stri
     all.push_back(std::move(found));
   }
   return all;
+}
+
+std::string NoServerText(const HostOptions& options, const std::string& runtime_dir, bool named) {
+  const std::string& name = options.server.server_name;
+  const std::string hint = named ? OtherServersHint(SocketPath(runtime_dir, name, 0)) : "";
+  return StrCat("no server ", named ? StrCat("'", name, "' ") : "", "runs in ", runtime_dir, hint);
 }
 
 std::string RuntimeDirOf(const HostOptions& options) {

@@ -5,7 +5,7 @@
 
 #include "ctl/verbs/host_options.h"
 
-// Finds the daemons that `graphctl ps` and `graphctl top` show.
+// Finds the daemons that `graphctl ps`, `status` and `top` show.
 
 namespace graphd::ctl {
 
@@ -15,11 +15,18 @@ struct FoundServer {
   std::string error;      // the reason if the daemon could not be asked, else empty
 };
 
+// Tells whether to report a socket on which nobody listens: its daemon was killed, or has crashed.
+enum class DeadSockets { kIgnore, kReport };
+
 // Asks the daemons of options.lines concurrently. Without lines, asks those whose sockets are in
-// `runtime_dir` on this machine: all, or those named `only`; sockets on which nobody listens are
-// ignored.
+// `runtime_dir` on this machine: all, or those named `only`.
 std::vector<FoundServer> FindServers(const HostOptions& options, const std::string& runtime_dir,
-                                     const std::string& only);
+                                     const std::string& only,
+                                     DeadSockets dead = DeadSockets::kIgnore);
+
+// Returns what to say if no server was found on this machine: of any name or, if `named`, of the
+// options' name.
+std::string NoServerText(const HostOptions& options, const std::string& runtime_dir, bool named);
 
 // Returns the directory of this machine's sockets: --runtime_dir or its default.
 std::string RuntimeDirOf(const HostOptions& options);

@@ -2,11 +2,9 @@
 #include <cstdio>
 #include <memory>
 
-#include "base/strings.h"
 #include "ctl/hosts/server_status.h"
 #include "ctl/verbs/find_servers.h"
 #include "ctl/verbs/verbs.h"
-#include "wire/ip_config.h"
 
 namespace graphd::ctl {
 namespace {
@@ -35,7 +33,7 @@ void Ps(PsArguments& arguments, bool named) {
     if (arguments.json) {
       nlohmann::json entry = {{"host", found.host}};
       entry[found.error.empty() ? "status" : "error"] =
-          found.error.empty() ? found.status : nlohmann::json(found.error);
+          found.error.empty() ? WithoutOperations(found.status) : nlohmann::json(found.error);
       list.push_back(std::move(entry));
     } else if (found.error.empty()) {
       std::fputs(StatusToText(found.host, found.status).c_str(), stdout);
@@ -46,10 +44,7 @@ void Ps(PsArguments& arguments, bool named) {
   if (arguments.json) {
     std::puts(list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   } else if (all.empty()) {
-    const std::string& name = options.server.server_name;
-    const std::string hint = named ? OtherServersHint(SocketPath(runtime_dir, name, 0)) : "";
-    std::printf("no server %sruns in %s%s\n", named ? StrCat("'", name, "' ").c_str() : "",
-                runtime_dir.c_str(), hint.c_str());
+    std::printf("%s\n", NoServerText(options, runtime_dir, named).c_str());
   }
   if (failed) SetExitCode(ExitCode(ErrorCode::kUnavailable));
 }

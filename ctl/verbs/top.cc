@@ -6,12 +6,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
-#include <map>
 #include <memory>
 
 #include "base/clock.h"
 #include "base/strings.h"
+#include "ctl/plan/job_lines.h"
 #include "ctl/plan/json_value.h"
+#include "ctl/plan/operation_times.h"
 #include "ctl/plan/server_rates.h"
 #include "ctl/terminal/key_reader.h"
 #include "ctl/terminal/signals.h"
@@ -24,9 +25,13 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kTopExamples = R"(
-Rows and edges are those in graphd's answers; trainers on its own machine read most of them from
-mapped memory, without a request. CACHED is the share of the rows that trainers on other machines
-looked for in their row caches (graphctl launch --row_cache) and found there.
+ROWS/s and EDGES/s are those in graphd's answers. Trainers on its own machine read most of them from
+mapped memory, without a request; they count MAPPED ROWS/s and MAPPED EDGES/s themselves, and tell
+graphd once a second. CACHED is the share of the rows that trainers on other machines looked for in
+their row caches (graphctl launch --row_cache) and found there. P50 and P99 are the times that half
+and 99 % of an operation's requests did not exceed, from their arrival until the answer was ready;
+QUEUE is the part of it in which they waited for their first thread of graphd, or for their turn
+among the changes of all jobs. Waits for indexes that are built are no part of QUEUE.
 
 Examples:
   graphctl top                                    # every server of this machine
@@ -59,31 +64,33 @@ json StatusIn(const Sample& sample, const FoundServer& server) {
   return {};
 }
 
-json Machines(const Sample& before, const Sample& after) {
+// The activity of all daemons between two samples.
+struct Activity {
   json machines = json::array();
+  std::vector<MachineOperations> operations = {};
+};
+
+Activity ActivityBetween(const Sample& before, const Sample& after) {
+  Activity activity;
   for (const FoundServer& found : after) {
-    machines.push_back(found.error.empty()
-                           ? MachineRates(found.host, StatusIn(before, found), found.status)
-                           : json({{"host", found.host}, {"error", found.error}}));
+    if (!found.error.empty()) {
+      activity.machines.push_back({{"host", found.host}, {"error", found.error}});
+      continue;
+    }
+    const json earlier = StatusIn(before, found);
+    json machine = MachineRates(found.host, earlier, found.status);
+    MachineOperations operations = OperationsBetween(found.host, earlier, found.status);
+    if (operations.seconds > 0) machine["operations"] = OperationRates(operations);
+    activity.machines.push_back(std::move(machine));
+    activity.operations.push_back(std::move(operations));
   }
-  return machines;
+  return activity;
 }
 
-// Returns one line per job, even if it has trainers on several machines.
-std::vector<std::string> JobLines(const Sample& sample) {
-  std::map<std::string, std::string> jobs;
-  for (const FoundServer& found : sample) {
-    if (!found.error.empty()) continue;
-    for (const json& job : ValueOr(found.status, "jobs", json::array())) {
-      const std::string id = ValueOr(job, "job", "?");
-      jobs[id] = StrCat("job ", id, ", ", ValueOr(job, "world_size", 0), " trainers, ",
-                        static_cast<int64_t>(ValueOr(job, "seconds", 0.0)),
-                        " s: ", ValueOr(job, "command", "?"));
-    }
-  }
-  std::vector<std::string> lines;
-  for (auto& [id, line] : jobs) lines.push_back(Printable(std::move(line)));
-  return lines;
+std::vector<json> StatusesIn(const Sample& sample) {
+  std::vector<json> statuses;
+  for (const FoundServer& found : sample) statuses.push_back(found.status);
+  return statuses;
 }
 
 std::vector<std::string> Lines(const Sample& before, const Sample& after, const char* ends) {
@@ -93,10 +100,19 @@ std::vector<std::string> Lines(const Sample& before, const Sample& after, const 
   std::strftime(now, sizeof now, "%H:%M:%S", ::localtime_r(&seconds, &local));
   std::vector<std::string> lines{StrCat("graphctl top, ", now, ends)};
   if (after.empty()) lines.push_back("no server runs here");
-  if (!after.empty()) {
-    for (std::string& line : RatesTable(Machines(before, after))) lines.push_back(std::move(line));
+  const Activity activity = ActivityBetween(before, after);
+  const auto append = [&lines](std::vector<std::string> more) {
+    for (std::string& line : more) lines.push_back(std::move(line));
+  };
+  if (!after.empty()) append(RatesTable(activity.machines));
+  auto table = OperationsTable(activity.operations);
+  auto jobs = JobLines(StatusesIn(after), activity.machines);
+  if (!table.empty()) {
+    lines.emplace_back();
+    append(std::move(table));
+    if (!jobs.empty()) lines.emplace_back();
   }
-  for (std::string& line : JobLines(after)) lines.push_back(std::move(line));
+  append(std::move(jobs));
   return lines;
 }
 
@@ -116,7 +132,7 @@ void Draw(const std::vector<std::string>& lines) {
 void Show(const TopArguments& arguments, const Sample& before, const Sample& after, bool terminal,
           bool has_keys) {
   if (arguments.json) {
-    const json machines = Machines(before, after);
+    const json machines = ActivityBetween(before, after).machines;
     std::puts(machines.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
   } else if (const std::vector<std::string> lines =
                  Lines(before, after, has_keys ? "; press q to end" : "");

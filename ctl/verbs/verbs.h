@@ -38,6 +38,7 @@ void AddStop(CLI::App& app);
 void AddServer(CLI::App& app);
 // Adds the verbs of operators to the verb `server`, which must exist.
 void AddServerControl(CLI::App& app);
+void AddStatus(CLI::App& app);
 void AddSupervise(CLI::App& app);
 void AddTensors(CLI::App& app);
 void AddTop(CLI::App& app);

@@ -2,7 +2,9 @@
 #include "daemon/metrics/server_metrics.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <utility>
 
 #include "base/strings.h"
 
@@ -11,15 +13,39 @@ namespace {
 
 double Value(uint64_t count) { return static_cast<double>(count); }
 
-prometheus::ClientMetric::Histogram HistogramOf(const Durations& durations) {
+// The bounds of the buckets that Prometheus gets, in nanoseconds and in seconds: fewer than
+// Durations has, whose bounds include these.
+constexpr std::array<std::pair<uint64_t, double>, 15> kBounds{{{10'000, 0.00001},
+                                                               {30'000, 0.00003},
+                                                               {100'000, 0.0001},
+                                                               {300'000, 0.0003},
+                                                               {1'000'000, 0.001},
+                                                               {3'000'000, 0.003},
+                                                               {10'000'000, 0.01},
+                                                               {30'000'000, 0.03},
+                                                               {100'000'000, 0.1},
+                                                               {300'000'000, 0.3},
+                                                               {1'000'000'000, 1},
+                                                               {3'000'000'000, 3},
+                                                               {10'000'000'000, 10},
+                                                               {30'000'000'000, 30},
+                                                               {100'000'000'000, 100}}};
+static_assert(std::ranges::all_of(kBounds, [](const auto& bound) {
+  return Durations::BoundOf(Durations::BucketOf(bound.first)) == bound.first;
+}));
+
+prometheus::ClientMetric::Histogram HistogramOf(const TimeBuckets& times) {
   prometheus::ClientMetric::Histogram out;
-  for (size_t i = 0; i <= Durations::kBounds.size(); i++) {
-    out.sample_count += durations.count(i);
-    out.bucket.push_back({out.sample_count, i < Durations::kBounds.size()
-                                                ? Durations::kBounds[i]
-                                                : std::numeric_limits<double>::infinity()});
+  auto next = times.buckets.begin();
+  for (const auto& [nanoseconds, seconds] : kBounds) {
+    for (; next != times.buckets.end() && next->nanoseconds <= nanoseconds; ++next) {
+      out.sample_count += next->count;
+    }
+    out.bucket.push_back({out.sample_count, seconds});
   }
-  out.sample_sum = durations.sum_seconds();
+  for (; next != times.buckets.end(); ++next) out.sample_count += next->count;
+  out.bucket.push_back({out.sample_count, std::numeric_limits<double>::infinity()});
+  out.sample_sum = times.seconds;
   return out;
 }
 
@@ -88,7 +114,13 @@ void AddRequests(const ServerNumbers& numbers, FamilyBuilder& to) {
   to.Histogram("graphd_request_duration_seconds",
                "Time from the arrival of a request until its answer is ready or it is cancelled.");
   for (size_t i = 0; i < kRequestKinds.size(); i++) {
-    to.Sample(HistogramOf(requests.durations[i]), {{"kind", kRequestKinds[i]}});
+    to.Sample(HistogramOf(requests.durations[i].Read()), {{"kind", kRequestKinds[i]}});
+  }
+  to.Histogram("graphd_request_queue_seconds",
+               "The part of that time in which a request waited for a thread of a pool or, as a "
+               "change of rows, for its turn among those of all jobs.");
+  for (size_t i = 0; i < kRequestKinds.size(); i++) {
+    to.Sample(HistogramOf(requests.queued[i].Read()), {{"kind", kRequestKinds[i]}});
   }
   to.Counter("graphd_rows_served_total", "Rows of features and tensors that were sent.")
       .Sample(Value(numbers.status.rows_served));
@@ -96,6 +128,16 @@ void AddRequests(const ServerNumbers& numbers, FamilyBuilder& to) {
       .Sample(Value(numbers.status.edges_sampled));
   to.Counter("graphd_sent_bytes_total", "Bytes of arrays in answers.")
       .Sample(Value(numbers.status.bytes_sent));
+  const MappedReads& mapped = numbers.status.mapped_reads;
+  to.Counter("graphd_mapped_calls_total",
+             "Calls of trainers on this machine that read mapped memory instead of sending a "
+             "request; trainers tell once a second.")
+      .Sample(Value(mapped.calls));
+  to.Counter("graphd_mapped_rows_total", "Rows of features and tensors that they read there.")
+      .Sample(Value(mapped.rows));
+  to.Counter("graphd_mapped_bytes_total", "Bytes of these rows.").Sample(Value(mapped.bytes));
+  to.Counter("graphd_mapped_sampled_edges_total", "Edges that they sampled there.")
+      .Sample(Value(mapped.edges));
   to.Gauge("graphd_pool_threads", "Threads of a pool.");
   for (const auto& pool : numbers.pools) to.Sample(Value(pool.threads), {{"pool", pool.name}});
   to.Gauge("graphd_pool_waiting_requests", "Requests that wait for a thread of a pool.");

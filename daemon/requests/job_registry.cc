@@ -372,6 +372,7 @@ std::vector<JobStatus> JobRegistry::Jobs() const {
   std::vector<JobStatus> all;
   for (const auto& [id, job] : jobs_) {
     JobStatus status{id, job.command, job.world_size, SecondsSince(job.since), {}};
+    status.mapped_reads = job.mapped_reads;
     for (const auto& [key, member] : job.members) {
       if (member.role != JobRole::kBulk) status.members.push_back(member);
     }
@@ -386,6 +387,11 @@ size_t JobRegistry::num_jobs() const {
 }
 
 JobRegistry::Membership::~Membership() { registry_.Leave(job_id_, key_); }
+
+void JobRegistry::Membership::CountMapped(const MappedReads& reads) {
+  const MutexLock lock(registry_.mutex_);
+  AddReads(reads, registry_.jobs_.at(job_id_).mapped_reads);
+}
 
 kj::Promise<void> JobRegistry::Membership::Barrier(kj::Timer& timer,
                                                    std::chrono::milliseconds timeout) {

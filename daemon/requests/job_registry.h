@@ -59,6 +59,9 @@ class JobRegistry {
     // thread.
     kj::Promise<void> Barrier(kj::Timer& timer, std::chrono::milliseconds timeout);
 
+    // Adds what the member has read in mapped memory to the counts of its job.
+    void CountMapped(const MappedReads& reads);
+
     const std::string& job_id() const noexcept { return job_id_; }
     // Returns a number that the job has while it exists, and no job before or after it.
     uint64_t job_number() const noexcept { return job_number_; }
@@ -160,6 +163,7 @@ class JobRegistry {
     int world_size = 0;
     uint32_t attempt = 0;  // the latest that a trainer has attached with
     Clock::time_point since = Clock::now();
+    MappedReads mapped_reads;
     std::map<uint64_t, MemberStatus> members;
     std::map<uint64_t, std::function<void()>>
         on_end;          // the callbacks of members that have given one

@@ -107,8 +107,9 @@ kj::Promise<void> RequestContext::RunCall(RequestKind kind, const char* operatio
     auto count = calls_->Enter();
     RequestPtr request = Begin(operation);
     // The counters outlive every connection, and so every call.
-    auto time = kj::defer([&durations = counters_.durations_of(kind), start = Clock::now()] {
-      durations.Add(Clock::now() - start);
+    auto time = kj::defer([&counters = counters_, kind, request] {
+      const Clock::time_point now = Clock::now();
+      counters.CountEnded(kind, now - request->since(), request->WaitedUntil(now));
     });
     return call(request)
         .catch_([&counters = counters_, client = in_flight_,

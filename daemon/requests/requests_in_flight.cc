@@ -55,6 +55,25 @@ RequestInFlight::~RequestInFlight() {
   client_->requests_.erase(place_);
 }
 
+void RequestInFlight::SetState(RequestState state) noexcept {
+  state_.store(state, std::memory_order_relaxed);
+  if (state == RequestState::kWaitsForThread || state == RequestState::kWaitsForTurn) {
+    queued_since_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+    return;
+  }
+  // Slices of a request run on several threads; the one that begins first ends the wait.
+  if (queued_since_.load(std::memory_order_relaxed) == 0) return;
+  const Clock::rep since = queued_since_.exchange(0, std::memory_order_relaxed);
+  if (since == 0) return;
+  waited_.fetch_add(Clock::now().time_since_epoch().count() - since, std::memory_order_relaxed);
+}
+
+Clock::duration RequestInFlight::WaitedUntil(Clock::time_point now) const noexcept {
+  const Clock::rep since = queued_since_.load(std::memory_order_relaxed);
+  const Clock::rep present = since == 0 ? 0 : now.time_since_epoch().count() - since;
+  return Clock::duration(waited_.load(std::memory_order_relaxed) + present);
+}
+
 void ClientRequests::AppendTo(Clock::time_point now, std::vector<RequestStatus>& out) const {
   const MutexLock lock(mutex_);
   for (const RequestInFlight* request : requests_) {

@@ -40,7 +40,10 @@ class RequestInFlight {
   RequestInFlight& operator=(const RequestInFlight&) = delete;
 
   // Any thread may set the state.
-  void SetState(RequestState state) noexcept { state_.store(state, std::memory_order_relaxed); }
+  void SetState(RequestState state) noexcept;
+  Clock::time_point since() const noexcept { return since_; }
+  // Returns how long the request has waited for threads and for its turn, until `now`.
+  Clock::duration WaitedUntil(Clock::time_point now) const noexcept;
 
  private:
   friend class ClientRequests;
@@ -48,6 +51,9 @@ class RequestInFlight {
   const char* const operation_;
   const Clock::time_point since_ = Clock::now();
   std::atomic<RequestState> state_{RequestState::kRuns};
+  // In ticks of the clock: the beginning of the present wait in a queue, or 0, and the sum of the
+  // earlier ones.
+  std::atomic<Clock::rep> queued_since_{0}, waited_{0};
   std::list<const RequestInFlight*>::iterator place_;  // in the client's list
 };
 using RequestPtr = std::shared_ptr<RequestInFlight>;

@@ -57,6 +57,17 @@ kj::Promise<void> GraphSession::checkpoints(CheckpointsContext context) {
                             });
 }
 
+kj::Promise<void> GraphSession::countReads(CountReadsContext context) {
+  return AsKj([&]() -> kj::Promise<void> {
+    requests_->RequireUnixSocket();  // others can't map memory
+    const MappedReads reads = ReadMappedReads(context.getParams().getReads());
+    CheckToldReads(reads);
+    membership_->CountMapped(reads);
+    context_.counters.CountMapped(reads);
+    return kj::READY_NOW;
+  });
+}
+
 kj::Promise<void> GraphSession::hop(HopContext context) {
   return Forward(RequestKind::kSample, "hop", graph_, &GraphService::Hop, context);
 }
@@ -114,7 +125,7 @@ kj::Promise<void> GraphSession::push(PushContext context) {
 }
 
 kj::Promise<void> GraphSession::stage(StageContext context) {
-  return ForwardChange(RequestKind::kChangeRows, "stage", tensors_, &TensorService::Stage, context);
+  return ForwardChange(RequestKind::kStep, "stage", tensors_, &TensorService::Stage, context);
 }
 
 kj::Promise<void> GraphSession::lastStep(LastStepContext context) {

@@ -44,6 +44,7 @@ class GraphSession final : public wire::Session::Server {
   kj::Promise<void> dropTensor(DropTensorContext context) override;
   kj::Promise<void> pushMemory(PushMemoryContext context) override;
   kj::Promise<void> checkpoints(CheckpointsContext context) override;
+  kj::Promise<void> countReads(CountReadsContext context) override;
 
  private:
   template <class Service, class Context>

@@ -45,11 +45,17 @@ ServerStatus StatusOf(const ServiceContext& context, const DaemonInfo& info) {
   status.bytes_sent = context.counters.bytes_sent;
   status.rows_cached = context.counters.rows_cached;
   status.rows_not_cached = context.counters.rows_not_cached;
+  status.mapped_reads = {context.counters.mapped_calls, context.counters.mapped_rows,
+                         context.counters.mapped_bytes, context.counters.mapped_edges};
   status.rss_bytes = ResidentBytes();
   status.tensors = context.tensors.ListAll();
   status.store = context.tensors.status();
   status.records = context.board.Records();
   status.drained = context.jobs.drained();
+  for (size_t i = 0; i < kRequestKinds.size(); i++) {
+    status.operations.push_back({kRequestKinds[i], context.counters.durations[i].Read(),
+                                 context.counters.queued[i].Read()});
+  }
   return status;
 }
 

@@ -169,6 +169,8 @@ struct Status {
   graphs @23 :List(GraphVersion);  # the current version of the graph, and those that jobs still use
   rowsCached @24 :UInt64;  # rows that clients' caches had, and those that they had not
   rowsNotCached @25 :UInt64;
+  operations @26 :List(OperationTimes);
+  mappedReads @27 :MappedReads;  # by all clients, as far as they have told
 
   struct PartitionStatus {
     part @0 :Int32;
@@ -185,6 +187,7 @@ struct Status {
     seconds @3 :Float64;
     members @4 :List(Member);
     fingerprint @5 :Text;  # the version of the graph that it uses
+    mappedReads @6 :MappedReads;  # by its members, as far as they have told
   }
   struct GraphVersion {
     id @0 :Text;           # the same at all daemons; empty: no switch has brought it
@@ -192,6 +195,32 @@ struct Status {
     fingerprint @2 :Text;  # tells the files that this daemon has read
     bytes @3 :UInt64;      # its partitions and derived arrays
     jobs @4 :UInt32;       # the number of those that use it
+  }
+  # The times of the requests of one kind that have ended since the daemon started.
+  struct OperationTimes {
+    operation @0 :Text;    # such as "sample"; the metrics' label `kind`
+    durations @1 :Times;   # the time from their arrival until they were answered or cancelled
+    queued @2 :Times;      # the part of this time in which they waited for a thread or for their turn
+  }
+}
+
+# Counts what clients read in memory of the daemon that they have mapped, without requests. Mirrors
+# graphd::MappedReads.
+struct MappedReads {
+  calls @0 :UInt64;        # parts of calls that would have been requests: at least one for each read
+  rows @1 :UInt64;         # rows of features and tensors
+  bytes @2 :UInt64;        # the size of these rows, as readers get them
+  edges @3 :UInt64;        # edges that were sampled
+}
+
+# The distribution of times. Mirrors graphd::TimeBuckets.
+struct Times {
+  seconds @0 :Float64;     # the sum
+  buckets @1 :List(Bucket);  # those that are not empty, by ascending bound
+
+  struct Bucket {
+    nanoseconds @0 :UInt64;  # the bound: the longest time in the bucket
+    count @1 :UInt64;
   }
 }
 
@@ -375,6 +404,11 @@ interface Session {
 
   # Returns the owners (int32) of ids [begin, begin + count) of a mapped book, 2^20 at most.
   owners @22 (isEdge :Bool, begin :Int64, count :Int64) -> (owners :Data);
+
+  # Tells what the client has read in mapped memory since its last message of this kind. Clients
+  # send one each second at most, and a last one when they leave. It does not count as a request.
+  # Fails over TCP, and if it tells of more than 2^40 calls, rows or edges, or 2^50 bytes.
+  countReads @23 (reads :MappedReads) -> ();
 }
 
 # A payload in the session's pushMemory, instead of in the message. It must not change until the

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/status.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
 #include "wire/bounded_list.h"
 
@@ -34,6 +36,7 @@ JobRole FromWire(wire::Role role) {
 }
 
 void WriteJob(const JobStatus& job, wire::Status::JobStatus::Builder out) {
+  WriteMappedReads(job.mapped_reads, out.initMappedReads());
   out.setJobId(job.job_id);
   out.setCommand(job.command);
   out.setWorldSize(job.world_size);
@@ -58,6 +61,7 @@ JobStatus ReadJob(wire::Status::JobStatus::Reader in) {
                            member.getPeer().cStr(), member.getAttempt()});
   }
   job.fingerprint = in.getFingerprint().cStr();
+  job.mapped_reads = ReadMappedReads(in.getMappedReads());
   return job;
 }
 
@@ -91,6 +95,39 @@ void WriteMember(const JobMember& member, wire::Member::Builder out) {
 JobMember ReadMember(wire::Member::Reader in) {
   return {in.getJobId().cStr(),   FromWire(in.getRole()), in.getRank(),   in.getWorldSize(),
           in.getCommand().cStr(), in.getSecret().cStr(),  in.getAttempt()};
+}
+
+void CheckToldReads(const MappedReads& reads) {
+  const auto check = [](const char* what, uint64_t told, uint64_t most) {
+    if (told <= most) return;
+    Throw(ErrorCode::kInvalid, "a message tells of ", told, " ", what,
+          " read in mapped memory, but one may tell of ", most, " at most; send several");
+  };
+  check("calls", reads.calls, kMostToldReads.calls);
+  check("rows", reads.rows, kMostToldReads.rows);
+  check("bytes", reads.bytes, kMostToldReads.bytes);
+  check("edges", reads.edges, kMostToldReads.edges);
+}
+
+MappedReads LimitToldReads(const MappedReads& reads) noexcept {
+  return {std::min(reads.calls, kMostToldReads.calls), std::min(reads.rows, kMostToldReads.rows),
+          std::min(reads.bytes, kMostToldReads.bytes), std::min(reads.edges, kMostToldReads.edges)};
+}
+
+void AddReads(const MappedReads& more, MappedReads& to) noexcept {
+  to = {SumOfReads(to.calls, more.calls), SumOfReads(to.rows, more.rows),
+        SumOfReads(to.bytes, more.bytes), SumOfReads(to.edges, more.edges)};
+}
+
+void WriteMappedReads(const MappedReads& reads, wire::MappedReads::Builder out) {
+  out.setCalls(reads.calls);
+  out.setRows(reads.rows);
+  out.setBytes(reads.bytes);
+  out.setEdges(reads.edges);
+}
+
+MappedReads ReadMappedReads(wire::MappedReads::Reader in) {
+  return {in.getCalls(), in.getRows(), in.getBytes(), in.getEdges()};
 }
 
 void WriteStatus(const ServerStatus& status, wire::Status::Builder out) {
@@ -140,6 +177,13 @@ void WriteStatus(const ServerStatus& status, wire::Status::Builder out) {
   if (status.store) WriteStoreStatus(*status.store, out.initStore());
   auto records = out.initRecords(Size(status.records.size()));
   for (kj::uint i = 0; i < records.size(); i++) WriteRecord(status.records[i], records[i]);
+  auto operations = out.initOperations(Size(status.operations.size()));
+  for (kj::uint i = 0; i < operations.size(); i++) {
+    operations[i].setOperation(status.operations[i].operation);
+    WriteTimes(status.operations[i].durations, operations[i].initDurations());
+    WriteTimes(status.operations[i].queued, operations[i].initQueued());
+  }
+  WriteMappedReads(status.mapped_reads, out.initMappedReads());
   if (!status.drained) return;
   auto drained = out.initDrained();
   drained.setBy(status.drained->by);
@@ -183,6 +227,11 @@ ServerStatus ReadStatus(wire::Status::Reader in) {
   if (in.hasStore()) status.store = ReadStoreStatus(in.getStore());
   for (auto record : BoundedList(in.getRecords(), "records"))
     status.records.push_back(ReadRecord(record));
+  for (auto each : BoundedList(in.getOperations(), "operations")) {
+    status.operations.push_back(
+        {each.getOperation().cStr(), ReadTimes(each.getDurations()), ReadTimes(each.getQueued())});
+  }
+  status.mapped_reads = ReadMappedReads(in.getMappedReads());
   if (in.hasDrained()) {
     const auto drained = in.getDrained();
     status.drained = {drained.getBy().cStr(), drained.getReason().cStr(), drained.getSeconds()};

@@ -9,6 +9,7 @@
 #include "wire/graphd.capnp.h"
 #include "wire/job_record.h"
 #include "wire/tensor_messages.h"
+#include "wire/time_buckets.h"
 
 // Status of a daemon, and the identity of its clients. Plain values without threads of their own.
 
@@ -39,6 +40,33 @@ struct MemberStatus {
   uint32_t attempt = 0;
 };
 
+// Counts what clients read in memory of the daemon that they have mapped, without requests.
+struct MappedReads {
+  uint64_t calls = 0;  // parts of calls that would have been requests: at least one for each read
+  uint64_t rows = 0;   // rows of features and tensors
+  uint64_t bytes = 0;  // the size of these rows, as readers get them
+  uint64_t edges = 0;  // edges that were sampled
+};
+
+// The most that one message may tell of. It is hours of reading, and a client tells each second.
+inline constexpr MappedReads kMostToldReads{uint64_t{1} << 40, uint64_t{1} << 40, uint64_t{1} << 50,
+                                            uint64_t{1} << 40};
+
+// Returns a + b, but at most 2^59: whatever clients tell, a count does not begin again at 0, and
+// programs that read numbers as int64 or double understand it.
+constexpr uint64_t SumOfReads(uint64_t a, uint64_t b) noexcept {
+  constexpr uint64_t kMost = uint64_t{1} << 59;
+  return a >= kMost || b >= kMost - a ? kMost : a + b;
+}
+
+// Adds other reads by SumOfReads.
+void AddReads(const MappedReads& more, MappedReads& to) noexcept;
+
+// Throws Error(kInvalid) if a message tells of more than kMostToldReads.
+void CheckToldReads(const MappedReads& reads);
+// Returns the reads, or as much of them as one message may tell of.
+MappedReads LimitToldReads(const MappedReads& reads) noexcept;
+
 struct JobStatus {
   std::string job_id;
   std::string command;
@@ -46,6 +74,7 @@ struct JobStatus {
   double seconds = 0;  // since the first member attached
   std::vector<MemberStatus> members;
   std::string fingerprint = {};  // the version of the graph that it uses
+  MappedReads mapped_reads = {};
 };
 
 // A version of the graph that a daemon serves.
@@ -72,6 +101,13 @@ struct DrainStatus {
   double seconds = 0;  // since then
 };
 
+// The times of the requests of one kind that have ended since the daemon started.
+struct OperationTimes {
+  std::string operation;  // such as "sample"
+  TimeBuckets durations;  // the time from arrival until they were answered or cancelled
+  TimeBuckets queued;     // the part of it in which they waited for a thread or for their turn
+};
+
 struct ServerStatus {
   std::string version;  // the daemon's, such as "0.1.0"
   uint32_t protocol = 0;
@@ -94,6 +130,8 @@ struct ServerStatus {
   uint64_t rows_cached = 0, rows_not_cached = 0;  // found in clients' caches, and not found
   // The current version of the graph, and those before it that jobs still use.
   std::vector<GraphVersionStatus> graphs = {};
+  std::vector<OperationTimes> operations = {};
+  MappedReads mapped_reads = {};
 };
 
 // The longest command that is sent and kept, in bytes; longer ones are truncated.
@@ -107,6 +145,8 @@ std::string WhatIsNotWritten(const StoreStatus& store);
 
 void WriteMember(const JobMember& member, wire::Member::Builder out);
 JobMember ReadMember(wire::Member::Reader in);
+void WriteMappedReads(const MappedReads& reads, wire::MappedReads::Builder out);
+MappedReads ReadMappedReads(wire::MappedReads::Reader in);
 void WriteStatus(const ServerStatus& status, wire::Status::Builder out);
 ServerStatus ReadStatus(wire::Status::Reader in);
 

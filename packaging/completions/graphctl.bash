@@ -29,6 +29,7 @@ _graphctl() {
       ''::ps) verb='ps' ;;
       ''::stop) verb='stop' ;;
       ''::server) verb='server' ;;
+      ''::status) verb='status' ;;
       ''::tensors) verb='tensors' ;;
       ''::top) verb='top' ;;
       ''::verify) verb='verify' ;;
@@ -152,7 +153,7 @@ _graphctl() {
   fi
   case $verb in
     '')
-      verbs='launch attach checkpoint config convert copy debug doctor inspect keys logs partition plan ps stop server tensors top verify wait'
+      verbs='launch attach checkpoint config convert copy debug doctor inspect keys logs partition plan ps stop server status tensors top verify wait'
       options='-h --help --version'
       ;;
     'launch')
@@ -396,6 +397,12 @@ _graphctl() {
         --ssh-accept-new --connect-timeout --host-timeout'
       ;;
     'server switch')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
+      ;;
+    'status')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config

@@ -158,7 +158,7 @@ class Calls {
 
 void Calls::MakeCall() {
   auto& client = clients_[data_.ConsumeIntegral<uint8_t>() % 8 % kConnections];
-  const int call = data_.ConsumeIntegral<uint8_t>() % 49;
+  const int call = data_.ConsumeIntegral<uint8_t>() % 50;
   if (client.get() == nullptr) {
     static constexpr Role kRoles[] = {Role::kOperator, Role::kOperator, Role::kWriter,
                                       Role::kReader, Role::kNone};
@@ -181,6 +181,13 @@ void Calls::MakeCall() {
   if (call >= 34 && call < 48) return CallCheckpoints(*client, call - 34);
   KJ_IF_MAYBE (session, client->session) {
     if (call == 48) return CallOwners(*session);
+    if (call == 49) {
+      auto request = session->countReadsRequest();
+      auto reads = request.initReads();
+      reads.setCalls(Some<uint64_t>());
+      reads.setRows(Some<uint64_t>());
+      return static_cast<void>(Send(kj::mv(request)));
+    }
     if (call < 21) return CallSession(*session, call - 11);
     return CallTensors(*session, call - 21);
   }

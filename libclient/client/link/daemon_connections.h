@@ -58,6 +58,7 @@ struct DaemonConnections {
     kj::Promise<void> gone;
     kj::Promise<void> ping = kj::READY_NOW;
     kj::Maybe<wire::Session::Client> session;
+    kj::Promise<void> telling = kj::READY_NOW;  // tells of reads in mapped memory
     std::shared_ptr<CallGate> gate = std::make_shared<CallGate>(kMaxRunning);
   };
   std::unique_ptr<Attached> small, bulk;

@@ -16,6 +16,7 @@
 #include "client/link/daemon_connections.h"
 #include "client/link/retry.h"
 #include "client/link/take_descriptor.h"
+#include "client/link/tell_reads.h"
 #include "wire/bounded_list.h"
 #include "wire/graph_messages.h"
 
@@ -33,6 +34,9 @@ constexpr auto kLongestConnect = std::chrono::milliseconds(2000);
 
 // Time for the answer to a ping; a busy daemon answers it at once, because no work is done for it.
 constexpr auto kPingLimit = std::chrono::milliseconds(2000);
+
+// Time for a daemon to take the last counts of reads.
+constexpr auto kLastReadsLimit = std::chrono::milliseconds(500);
 
 constexpr size_t kInFlight = 8;
 
@@ -101,6 +105,7 @@ DaemonLink::DaemonLink(std::shared_ptr<RpcThread> thread, std::shared_ptr<Buffer
 }
 
 DaemonLink::~DaemonLink() {
+  TellLastReads();
   {
     const MutexLock lock(keeping_);
     closing_ = true;
@@ -110,6 +115,26 @@ DaemonLink::~DaemonLink() {
   thread_->Run(drop);  // ends an attempt that is under way
   if (keeper_.joinable()) keeper_.join();
   thread_->Run(drop);
+}
+
+// Waits a little for the answer, so that the message is written before the connection ends. Does so
+// at best effort.
+void DaemonLink::TellLastReads() noexcept {
+  if (broken_) return;
+  try {
+    // The result's destructor waits; if this thread is interrupted, it drops the call instead, and
+    // the counts are lost.
+    static_cast<void>(thread_->Start(
+        [this]() -> kj::Promise<void> {
+          DaemonConnections::Attached* const attached = AttachedFor(Lane::kSmall);
+          if (!attached) return kj::READY_NOW;
+          KJ_IF_MAYBE (session, attached->session) return TellReads(*session, mapped_reads_);
+          return kj::READY_NOW;
+        },
+        kLastReadsLimit, peer_));
+  } catch (const std::exception&) {
+    // Without memory for a message there is none.
+  }
 }
 
 ClientSocket DaemonLink::Connect(std::chrono::milliseconds patience) const {
@@ -355,6 +380,11 @@ AttachInfo DaemonLink::AttachTo(ClientSocket small, std::optional<ClientSocket> 
           AsKj([&] {
             CheckAnswer(response, fingerprint);
             connections_->small->session = response.getSession();
+            if (want_segments) {
+              connections_->small->telling =
+                  KeepTellingReads(thread_->timer(), response.getSession(), mapped_reads_)
+                      .eagerlyEvaluate(nullptr);
+            }
             graph.emplace(response.getGraph(), "the graphd at " + peer_);
             if (response.hasVersion()) info.version = response.getVersion().cStr();
             if (response.hasFingerprint()) info.fingerprint = response.getFingerprint().cStr();

@@ -13,6 +13,7 @@
 #include "base/mutex.h"
 #include "client/link/attach_info.h"
 #include "client/link/daemon_connections.h"
+#include "client/link/mapped_read_counts.h"
 #include "client/link/rpc_thread.h"
 #include "graphd/initialize.h"
 #include "wire/graphd.capnp.h"
@@ -92,6 +93,8 @@ class DaemonLink {
     request.setCached(cached_.exchange(0, std::memory_order_relaxed));
     request.setNotCached(not_cached_.exchange(0, std::memory_order_relaxed));
   }
+  // Counts what this process has read in the daemon's mapped memory; the daemon is told soon.
+  void CountMapped(const MappedReads& reads) noexcept { mapped_reads_->Add(reads); }
   // Returns whether this process works for the trainer of its rank (Options::is_worker).
   bool is_worker() const noexcept { return options_.is_worker; }
   // Returns whether the daemon's memory may be mapped.
@@ -129,6 +132,7 @@ class DaemonLink {
   void CheckAnswer(wire::Daemon::AttachResults::Reader answer, const std::string& known);
   DaemonConnections::Attached* AttachedFor(Lane lane);
   void KeepAttached();
+  void TellLastReads() noexcept;
 
   std::shared_ptr<RpcThread> thread_;
   std::shared_ptr<BufferPool> buffers_;
@@ -142,6 +146,7 @@ class DaemonLink {
   std::atomic<bool> broken_{true};                  // before attaching, and when the peer has gone
   std::atomic<uint64_t> generation_{0};
   std::atomic<uint64_t> cached_{0}, not_cached_{0};
+  const std::shared_ptr<MappedReadCounts> mapped_reads_ = std::make_shared<MappedReadCounts>();
   Mutex reconnecting_;  // one thread at a time attaches
   // The graph of the first attach.
   std::shared_ptr<const GraphMeta> meta_ GRAPHD_GUARDED_BY(reconnecting_);

@@ -101,6 +101,10 @@ class GraphAccess {
   int64_t KeepRows(const FeatureRef& feature, std::span<const int64_t> ids);
 
   const Traffic& traffic() const noexcept { return *traffic_; }
+  // Counts reads of a partition's mapped memory, for its daemon; in standalone mode there is none.
+  void CountMapped(PartId part, const MappedReads& reads) const noexcept {
+    if (const auto& link = links_[Index(part)]) link->CountMapped(reads);
+  }
   // Waits in the barrier of the job; returns at once in standalone mode.
   void Barrier();
 

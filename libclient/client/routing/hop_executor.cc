@@ -154,10 +154,13 @@ void HopExecutor::RunMapped(PartId p, AccessScratch& scratch) {
   const Partition& partition = *access_.mapped(p);
   const HopRequest& request = scratch.hops[Index(p)].request;
   const HopAnswer& answer = scratch.hops[Index(p)].answer;
+  if (request.empty()) return;
+  MappedReads reads{1, 0, 0, 0};
   for (size_t i = 0; i < request.rules.size(); i++) {
     const AppliedRule& applied = request.rules[i];
     scratch.hop_sampler.Run(partition, access_.indexes(p), applied,
                             request.seeds[applied.seeds].nodes, *answer.samples[i]);
+    reads.edges += answer.samples[i]->neighbors.size();
   }
   for (size_t i = 0; i < request.rows.size(); i++) {
     const SeedRows& rows = request.rows[i];
@@ -166,7 +169,10 @@ void HopExecutor::RunMapped(PartId p, AccessScratch& scratch) {
               scratch.rows);
     GatherRows(partition.node_feature(seeds.ntype, rows.name), scratch.rows, answer.rows[i].to,
                answer.rows[i].out);
+    reads.rows += scratch.rows.size();
+    reads.bytes += scratch.rows.size() * answer.rows[i].row_bytes;
   }
+  access_.CountMapped(p, reads);
 }
 
 }  // namespace graphd

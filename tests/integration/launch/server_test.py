@@ -172,6 +172,62 @@ class Ps(GraphctlTest):
         self.stop_server()
 
 
+class Status(GraphctlTest):
+    def status(self, *options):
+        done = self.graphctl("status", "--json", *options)
+        return done.returncode, json.loads(done.stdout)
+
+    def test_tells_whether_all_daemons_are_ready(self):
+        nothing = self.graphctl("status")
+        self.assertEqual(nothing.returncode, 5)
+        self.assertIn("no server runs in", nothing.stdout)
+        self.start_server()
+        job = self.start_launch("echo up; exec sleep 3600")
+        for _ in range(4):
+            read_line(job.stdout)
+        for options in ((), HERE):
+            code, machines = self.status(*options)
+            self.assertEqual((code, len(machines)), (0, 2), machines)
+            parts = []
+            for machine in machines:
+                self.assertEqual((machine["server_name"], machine["state"]), ("ring", "ready"))
+                self.assertEqual((machine["ready"], machine["degraded"]), (True, []))
+                self.assertEqual(machine["jobs"], 1)
+                self.assertGreater(machine["memory"]["rss_bytes"], 1 << 20)
+                self.assertGreater(machine["memory"]["graph_bytes"], 0)
+                self.assertRegex(next(iter(machine["pages"])), "[KM]iB")
+                parts += machine["partitions"]
+            self.assertEqual(sorted(parts), [0, 1])
+        text = self.graphctl("status", *HERE).stdout
+        self.assertEqual(len(re.findall(r"127.0.0.1:\d+ +ring +ready  .*iB", text)), 2, text)
+        self.assertEqual(len(re.findall(r"4 trainers, \d+ s: echo up; exec sleep 3600", text)), 1,
+                         text)
+        drain = self.graphctl("server", "drain", "--server_name", "ring", "--reason", "a test")
+        self.assertEqual(drain.returncode, 0, drain.stderr)
+        code, machines = self.status()
+        self.assertEqual((code, [each["state"] for each in machines]), (5, ["drained"] * 2))
+        self.assertEqual(machines[0]["drained"]["reason"], "a test")
+        self.graphctl("server", "undrain", "--server_name", "ring")
+        self.assertEqual(self.status()[0], 0)
+        job.send_signal(signal.SIGINT)
+        job.communicate(timeout=20 * SLOW)
+        # A daemon that was killed leaves its socket behind, and so is known.
+        os.kill(machines[1]["pid"], signal.SIGKILL)
+        wait_until("the killed daemon", lambda: "error" in self.status()[1][1])
+        code, machines = self.status()
+        self.assertEqual((code, len(machines), machines[0]["state"]), (5, 2, "ready"))
+        self.assertRegex(machines[1]["error"], r"server 'ring' does not run \(.*start it again")
+        self.assertIn("server 'ring' does not run", self.graphctl("status").stdout)
+        self.assertEqual(len(json.loads(self.graphctl("ps", "--json").stdout)), 1)
+        self.start_server()
+        self.assertEqual(self.status()[0], 0)
+        self.stop_server()
+        self.assertEqual(self.status(), (5, []))
+        code, machines = self.status(*HERE)
+        self.assertEqual(code, 5)
+        self.assertIn("no server 'ring'", machines[1]["error"])
+
+
 class Top(GraphctlTest):
     def test_shows_the_activity_of_an_interval(self):
         self.start_server()

@@ -149,6 +149,9 @@ class Loading(unittest.TestCase):
         self.assertEqual(shown["status"]["loading"],
                          {"done": loaded, "total": total, "percent": percent})
         self.assertIn(f"server 'wide' loading {percent} %", self.graphctl("ps").stdout)
+        health = self.graphctl("status")
+        self.assertEqual(health.returncode, 5)
+        self.assertIn(f" loading {percent} %", health.stdout)
 
         page, said = browse(f"http://{self.address}/", 5000)
         self.assertEqual(said, [])

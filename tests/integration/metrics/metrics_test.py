@@ -11,6 +11,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 import unittest
 import urllib.error
@@ -26,7 +27,7 @@ import graphd
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..", "..")
 sys.path.insert(0, os.path.join(HERE, "..", "..", "python"))
-from prometheus import RULES, Prometheus, wait_for  # noqa: E402
+from prometheus import QUEUE_ALERT, RULES, Prometheus, wait_for  # noqa: E402
 
 import support  # noqa: E402
 
@@ -75,11 +76,11 @@ class Server:
         self.daemons = support.Daemons("hetero_1p", "--metrics", self.address, *options)
         (self.process,) = self.daemons.processes
 
-    def status(self):
-        shown = subprocess.run(
+    def graphctl(self, verb):
+        return subprocess.run(
             [
                 os.path.join(support.BIN, "graphctl"),
-                "ps",
+                verb,
                 "--json",
                 "--server_name",
                 self.daemons.server_name,
@@ -87,12 +88,18 @@ class Server:
                 self.daemons.ip_config,
             ],
             env=self.daemons.environment(),
-            check=True,
             capture_output=True,
             text=True,
             timeout=30,
-        ).stdout
-        return json.loads(shown)[0]["status"]
+        )
+
+    def status(self):
+        return json.loads(self.graphctl("ps").stdout)[0]["status"]
+
+    def health(self):
+        """Returns the exit code of graphctl status, and what it says about the server."""
+        done = self.graphctl("status")
+        return done.returncode, json.loads(done.stdout)[0]
 
     def connect(self, test):
         """Returns a graph whose requests go over TCP, even if they are to this machine."""
@@ -159,6 +166,16 @@ class Metrics(unittest.TestCase):
         self.assertEqual(since("graphd_rows_served_total"), rows)
         self.assertEqual(since("graphd_request_duration_seconds_count", 'kind="sample"'), 5)
         self.assertEqual(since("graphd_request_duration_seconds_count", 'kind="gather"'), 5)
+        # A wait is a part of a request's time.
+        self.assertEqual(since("graphd_request_queue_seconds_count", 'kind="sample"'), 5)
+        for kind in ("sample", "gather", "change_rows"):
+            waited = since("graphd_request_queue_seconds_sum", f'kind="{kind}"')
+            took = since("graphd_request_duration_seconds_sum", f'kind="{kind}"')
+            self.assertLessEqual(waited, took, kind)
+            self.assertGreater(took, 0, kind)
+        # Changes go through a pool, because the server's memory for tensors is bounded.
+        self.assertGreater(since("graphd_request_queue_seconds_sum", 'kind="change_rows"'), 0)
+        self.assertEqual(since("graphd_mapped_calls_total"), 0)  # all went over TCP
         self.assertGreaterEqual(since("graphd_pushes_total"), 3)
         self.assertGreaterEqual(since("graphd_sent_bytes_total"), 4 * rows)
         self.assertEqual(since("graphd_tensors"), 1)
@@ -185,6 +202,49 @@ class Metrics(unittest.TestCase):
         self.assert_prometheus_says("graphd_jobs", 0)
         self.assert_prometheus_says("graphd_trainers", 0)
         self.assert_prometheus_says("graphd_connections", 0)
+
+    def test_prometheus_knows_reads_in_mapped_memory_and_quantiles(self):
+        server = self.other
+        os.environ.update(GRAPHD_RUNTIME_DIR=server.daemons.runtime, GRAPHD_TRANSPORT="auto")
+        sessions = [
+            graphd.connect(
+                server.daemons.server_name,
+                ip_config=server.daemons.ip_config,
+                job_id="quantiles",
+                rank=rank,
+                world_size=2,
+            )
+            for rank in range(2)
+        ]
+        for session in sessions:
+            self.addCleanup(session.close)
+        graph = sessions[0].graph()
+        ntype = graph.ntypes[0]
+        nodes = torch.arange(graph.num_nodes(ntype))
+        name = next(iter(graph.nodes[ntype].data))
+        of = {each: self.of(server, f"graphd_mapped_{each}_total") for each in ("rows", "bytes")}
+        before = {each: self.prometheus.value(metric) for each, metric in of.items()}
+        read = [graph.nodes[ntype].data[name][nodes] for _ in range(3)]
+        for each, more in (
+            ("rows", sum(len(rows) for rows in read)),
+            ("bytes", sum(rows.numel() * rows.element_size() for rows in read)),
+        ):
+            self.assert_prometheus_says(
+                f"graphd_mapped_{each}_total", before[each] + more, server=server
+            )
+        # One trainer waits 0.5 s for the other, four times.
+        other = threading.Thread(target=lambda: [sessions[1].barrier() for _ in range(4)])
+        other.start()
+        for _ in range(4):
+            time.sleep(0.5)
+            sessions[0].barrier()
+        other.join()
+        count = self.of(server, "graphd_request_duration_seconds_count", ',kind="barrier"')
+        wait_for("the barriers", lambda: self.prometheus.value(count) >= 8)
+        buckets = self.of(server, "graphd_request_duration_seconds_bucket", ',kind="barrier"')
+        self.assertGreaterEqual(self.prometheus.value(f"histogram_quantile(0.99, {buckets})"), 0.3)
+        queued = self.of(server, "graphd_request_queue_seconds_bucket", ',kind="barrier"')
+        self.assertLess(self.prometheus.value(f"histogram_quantile(0.99, {queued})"), 0.3)
 
     def make_tensor(self, graph, name, columns=4, **options):
         ntype = graph.ntypes[0]
@@ -281,8 +341,9 @@ class Metrics(unittest.TestCase):
         self.assertEqual(set(labels) & set(chosen), set())
 
     def test_every_panel_and_rule_asks_for_metrics_that_exist(self):
-        checked = subprocess.run(["promtool", "check", "rules", RULES], capture_output=True)
-        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+        for check in (["check", "rules", RULES], ["test", "rules", QUEUE_ALERT]):
+            checked = subprocess.run(["promtool", *check], capture_output=True)
+            self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
         with open(os.path.join(ROOT, "packaging", "grafana", "graphd.json")) as file:
             dashboard = json.load(file)
         asked = [
@@ -315,6 +376,7 @@ class Metrics(unittest.TestCase):
         rules = alerts(prometheus)
         alarms = {name for name, each in rules.items() if prometheus.query(each)}
         self.assertEqual(alarms, set())
+        self.assertEqual(server.health()[0], 0)
 
         def is_true(rule):
             return prometheus.query(rules[rule])
@@ -325,10 +387,14 @@ class Metrics(unittest.TestCase):
                 tensor[nodes] = torch.ones(10, 4)
                 time.sleep(0.01)
         wait_for("the rule of trouble", lambda: is_true("GraphdTensorsInTrouble"))
+        code, health = server.health()
+        self.assertEqual((code, health["state"], health["ready"]), (1, "ready", True))
+        self.assertIn("was removed", health["degraded"][0])
         self.assertEqual(tensor[nodes].sum().item(), 40)
         server.process.kill()
         server.process.wait()
         wait_for("the rule of a server that is down", lambda: is_true("GraphdDown"))
+        self.assertEqual(server.health()[0], 5)
 
     def test_bad_requests_are_bounded_and_hold_up_nobody(self):
         _, graph = self.server.connect(self)

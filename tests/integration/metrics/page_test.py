@@ -47,6 +47,8 @@ class Page(unittest.TestCase):
         self.assertEqual(page.after("jobs"), "1")
         self.assertEqual(page.after("trainers"), "1")
         self.assertEqual(page.after("sample"), "7")
+        self.assertIn("99 % waited", page.texts)
+        self.assertIn("rows read in mapped memory/s", page.texts)
         self.assertIn("compute", page.texts)
         nodes_and_edges = page.texts.index("indexes") + 2
         self.assertEqual(page.texts[nodes_and_edges], f"{graph.num_nodes():,}")

@@ -44,6 +44,41 @@ TEST(MachineRates, AreAbsentForARestartedDaemon) {
   }
 }
 
+TEST(MachineRates, AreAbsentForADaemonThatWasRestartedInAContainer) {
+  // It has the same number again, and may even have served for longer than the one before.
+  const json machine = MachineRates("h", Status(1, 3, 10, 0), Status(1, 14, 9, 8));
+  EXPECT_FALSE(machine.contains("rows"));
+  EXPECT_FALSE(machine.contains("job_rates"));
+}
+
+TEST(MachineRates, AreNeverNegative) {
+  json before = Status(7, 10, 1000, 9), after = Status(7, 14, 1000, 3);
+  before["mapped_rows"] = 500, after["mapped_rows"] = 100;
+  const json machine = MachineRates("h", before, after);
+  EXPECT_EQ(machine["pushes"], 0);
+  EXPECT_EQ(machine["mapped_rows"], 0);
+}
+
+TEST(MachineRates, OfAJobBeginAgainWhenItHasComeBack) {
+  json before = Status(7, 10, 0, 0), after = Status(7, 14, 0, 0);
+  const auto set = [](json& status, size_t job, double seconds, int64_t calls, int64_t rows) {
+    status["jobs"][job]["seconds"] = seconds;
+    status["jobs"][job]["mapped_calls"] = calls;
+    status["jobs"][job]["mapped_rows"] = rows;
+  };
+  set(before, 0, 50, 10, 1000), set(after, 0, 54, 18, 3000);
+  set(before, 1, 50, 10, 1000), set(after, 1, 3, 12, 800);  // it has made more calls since
+  json rates = MachineRates("h", before, after)["job_rates"];
+  ASSERT_EQ(rates.size(), 2U);
+  EXPECT_EQ(rates[0]["mapped_rows"], 500);
+  EXPECT_EQ(rates[0]["mapped_calls"], 2);
+  EXPECT_EQ(rates[1]["mapped_rows"], 200);
+  EXPECT_EQ(rates[1]["mapped_calls"], 3);
+  set(before, 1, 0, 900, 90000), set(after, 1, 4, 1, 1);  // no rate is negative even so
+  rates = MachineRates("h", before, after)["job_rates"];
+  EXPECT_EQ(rates[1]["mapped_rows"], 0);
+}
+
 TEST(MachineRates, ShowKnownCountersOfADaemonOfAnotherVersion) {
   const json machine = MachineRates("h", {{"pid", 1}, {"uptime_seconds", 1.0}, {"store", nullptr}},
                                     {{"pid", 1}, {"uptime_seconds", 2.0}});
@@ -59,6 +94,16 @@ TEST(RatesTable, ShowsTheShareOfRowsThatWereCached) {
   EXPECT_EQ(machine["rows_cached"], 7000);
   const auto lines = RatesTable(json::array({machine}));
   EXPECT_EQ(lines[0].find("CACHED") + 6, lines[1].find("70%") + 3) << lines[1];
+}
+
+TEST(RatesTable, ShowsMappedReadsLastSoThatANarrowTerminalLosesNothingElse) {
+  json before = Status(7, 10, 0, 0), after = Status(7, 11, 5000, 0);
+  before["mapped_rows"] = 0, after["mapped_rows"] = 77;
+  const auto lines = RatesTable(json::array({MachineRates("h", before, after)}));
+  EXPECT_EQ(lines[0].find("MAPPED ROWS/s") + 13, lines[1].find("77") + 2) << lines[1];
+  for (const char* name : {"PUSHES/s", "MEMORY", "TENSORS"}) {
+    EXPECT_LT(lines[0].find(name), lines[0].find("MAPPED")) << name;
+  }
 }
 
 TEST(RatesTable, HasOneAlignedLinePerMachine) {

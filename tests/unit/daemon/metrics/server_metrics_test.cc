@@ -63,11 +63,28 @@ TEST_F(ServerMetricsTest, CountsJobsAndTrainersWithoutTheirNames) {
   EXPECT_THAT(text, Not(HasSubstr("secret plan")));
 }
 
+TEST_F(ServerMetricsTest, ShowsWhatClientsReadInMappedMemory) {
+  requests_.CountMapped({1, 20, 300, 4000});
+  for (int i = 0; i < 1000; i++) requests_.CountMapped({0, 0, kMostToldReads.bytes, 0});
+  requests_.CountMapped({1, 1, 1, 1});
+  numbers_.status.mapped_reads = {requests_.mapped_calls, requests_.mapped_rows,
+                                  requests_.mapped_bytes, requests_.mapped_edges};
+  const std::string text = Text();
+  EXPECT_THAT(text, HasSubstr("\ngraphd_mapped_calls_total 2\n"));
+  EXPECT_THAT(text, HasSubstr("\ngraphd_mapped_rows_total 21\n"));
+  EXPECT_THAT(text, HasSubstr("\ngraphd_mapped_bytes_total 5.7646075230342"));  // 2^59
+  EXPECT_THAT(text, HasSubstr("\ngraphd_mapped_sampled_edges_total 4001\n"));
+}
+
 TEST_F(ServerMetricsTest, ShowsTimesAsACumulativeHistogram) {
-  Durations& sample = requests_.durations_of(RequestKind::kSample);
-  sample.Add(std::chrono::microseconds(100));  // a bound belongs to its bucket
-  sample.Add(std::chrono::milliseconds(2));
-  sample.Add(std::chrono::seconds(20));
+  const auto add = [this](Clock::duration time, Clock::duration waited) {
+    requests_.CountEnded(RequestKind::kSample, time, waited);
+  };
+  add(std::chrono::microseconds(100), Clock::duration(0));  // a bound belongs to its bucket
+  add(std::chrono::milliseconds(2), std::chrono::milliseconds(1));
+  add(std::chrono::seconds(20), std::chrono::seconds(19));
+  // A wait that ends while it is read seems twice as long; it is no longer than the request.
+  requests_.CountEnded(RequestKind::kGather, std::chrono::seconds(2), std::chrono::seconds(4));
   requests_.CountError(ErrorCode::kOverloaded);
   const std::string text = Text();
   const std::string name = "graphd_request_duration_seconds";
@@ -78,7 +95,14 @@ TEST_F(ServerMetricsTest, ShowsTimesAsACumulativeHistogram) {
   EXPECT_THAT(text, HasSubstr(name + "_bucket{kind=\"sample\",le=\"0.003\"} 2"));
   EXPECT_THAT(text, HasSubstr(name + "_bucket{kind=\"sample\",le=\"10\"} 2"));
   EXPECT_THAT(text, HasSubstr(name + "_bucket{kind=\"sample\",le=\"+Inf\"} 3"));
+  EXPECT_THAT(text, HasSubstr(name + "_bucket{kind=\"sample\",le=\"30\"} 3"));
   EXPECT_THAT(text, HasSubstr(name + "_count{kind=\"barrier\"} 0"));
+  const std::string queue = "graphd_request_queue_seconds";
+  EXPECT_THAT(text, HasSubstr(queue + "_count{kind=\"sample\"} 3"));
+  EXPECT_THAT(text, HasSubstr(queue + "_sum{kind=\"sample\"} 19.001"));
+  EXPECT_THAT(text, HasSubstr(queue + "_bucket{kind=\"sample\",le=\"1e-05\"} 1"));
+  EXPECT_THAT(text, HasSubstr(queue + "_bucket{kind=\"sample\",le=\"0.001\"} 2"));
+  EXPECT_THAT(text, HasSubstr(queue + "_sum{kind=\"gather\"} 2\n"));
   EXPECT_THAT(text, HasSubstr("graphd_request_errors_total{code=\"overloaded\"} 1"));
 }
 

@@ -73,6 +73,22 @@ TEST_F(JobRegistryTest, SaysWhetherADrainChangesAnything) {
   EXPECT_EQ(registry_.drained().value().by, "bob");
 }
 
+TEST_F(JobRegistryTest, AddsTheMappedReadsOfAJobWithoutBeginningAgain) {
+  const auto member = Join("day", 0, 2), second = Join("day", 1, 2), other = Join("night");
+  member->CountMapped({1, 20, 300, 4000});
+  second->CountMapped({1, 1, 1, 1});
+  MappedReads reads = registry_.Jobs()[0].mapped_reads;
+  EXPECT_EQ(reads.calls, 2U);
+  EXPECT_EQ(reads.rows, 21U);
+  EXPECT_EQ(reads.bytes, 301U);
+  EXPECT_EQ(reads.edges, 4001U);
+  for (int i = 0; i < 1000; i++) member->CountMapped({0, 0, kMostToldReads.bytes, 0});
+  reads = registry_.Jobs()[0].mapped_reads;
+  EXPECT_EQ(reads.bytes, uint64_t{1} << 59);
+  EXPECT_EQ(reads.rows, 21U);
+  EXPECT_EQ(registry_.Jobs()[1].mapped_reads.calls, 0U);
+}
+
 TEST_F(JobRegistryTest, EndsAJobAndRefusesItAfterwards) {
   int ended = 0, other_ended = 0;
   auto first = Join("night", 0, 2, [&] { ended++; });

@@ -65,6 +65,30 @@ TEST_F(RequestsInFlightTest, WorkForAClientThatHasGoneIsStillShown) {
   EXPECT_EQ(requests_.Oldest(10).total, 0U);
 }
 
+TEST_F(RequestsInFlightTest, TellHowLongTheyHaveWaitedInQueues) {
+  using std::chrono::milliseconds;
+  const auto pause = [] { std::this_thread::sleep_for(milliseconds(5)); };
+  const RequestPtr request = Client("a", 1)->Begin("push");
+  pause();
+  EXPECT_EQ(request->WaitedUntil(Clock::now()), Clock::duration(0));
+  request->SetState(RequestState::kWaitsForThread);
+  pause();
+  EXPECT_GE(request->WaitedUntil(Clock::now()), milliseconds(5));  // it still waits
+  for (int slice = 0; slice < 3; slice++) request->SetState(RequestState::kRuns);
+  const Clock::duration once = request->WaitedUntil(Clock::now());
+  EXPECT_GE(once, milliseconds(5));
+  pause();
+  request->SetState(RequestState::kWaitsForStore);
+  pause();
+  EXPECT_EQ(request->WaitedUntil(Clock::now()), once);
+  request->SetState(RequestState::kWaitsForTurn);
+  pause();
+  request->SetState(RequestState::kWaitsForStore);
+  const Clock::time_point now = Clock::now();
+  EXPECT_GE(request->WaitedUntil(now), once + milliseconds(5));
+  EXPECT_LE(request->WaitedUntil(now), now - request->since() - milliseconds(15));
+}
+
 TEST_F(RequestsInFlightTest, CanBeListedWhileThreadsWork) {
   const auto client = Client("a", 0);
   std::vector<std::thread> threads;

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "wire/status.h"
+
+// Computes what `graphctl top` shows about the times of requests from daemons' statuses
+// (ctl/hosts/server_status.h). Their distributions only grow, so two statuses tell the times of the
+// requests that ended between them.
+
+namespace graphd::ctl {
+
+// Converts the distributions of a status. Those that are damaged are left out.
+nlohmann::json OperationsToJson(const std::vector<OperationTimes>& operations);
+std::vector<OperationTimes> OperationsFromJson(const nlohmann::json& operations);
+
+// The requests of one machine that ended between two statuses of the same daemon.
+struct MachineOperations {
+  std::string host;
+  double seconds = 0;  // between the statuses; 0: there is only one
+  std::vector<OperationTimes> operations = {};
+};
+MachineOperations OperationsBetween(const std::string& host, const nlohmann::json& before,
+                                    const nlohmann::json& after);
+
+// Returns a list with {"operation", "requests" (per second), "p50", "p99", "queue_p50",
+// "queue_p99"} for each operation that had requests. Quantiles are in seconds, and at most 10 % too
+// large; those below 1 us are 1 us, and those above 10,000 s are 10,000 s.
+nlohmann::json OperationRates(const MachineOperations& machine);
+
+// Returns a table of the operations of all machines together: a heading, and a line for each
+// operation that had requests. The lines of several machines name the one whose requests were the
+// slowest. Returns nothing if there were no requests.
+std::vector<std::string> OperationsTable(const std::vector<MachineOperations>& machines);
+
+}  // namespace graphd::ctl

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/plan/status_sums.h"
+
+#include "ctl/plan/json_value.h"
+
+namespace graphd::ctl {
+
+using nlohmann::json;
+
+size_t TrainersIn(const json& status) {
+  size_t trainers = 0;
+  for (const json& job : ValueOr(status, "jobs", json::array())) {
+    for (const json& member : ValueOr(job, "members", json::array())) {
+      trainers += ValueOr(member, "role", "") == "trainer" ? 1 : 0;
+    }
+  }
+  return trainers;
+}
+
+uint64_t TensorBytesIn(const json& status) {
+  uint64_t bytes = 0;
+  for (const json& tensor : ValueOr(status, "tensors", json::array())) {
+    bytes += ValueOr(tensor, "resident_bytes", uint64_t{0});
+  }
+  return bytes;
+}
+
+uint64_t GraphBytesIn(const json& status) {
+  uint64_t bytes = 0;
+  const json graphs = ValueOr(status, "graphs", json::array());
+  for (const json& version : graphs) bytes += ValueOr(version, "bytes", uint64_t{0});
+  if (!graphs.empty()) return bytes;
+  // A daemon of an earlier version tells of partitions only.
+  for (const json& part : ValueOr(status, "partitions", json::array())) {
+    bytes += ValueOr(part, "bytes", uint64_t{0}) + ValueOr(part, "index_bytes", uint64_t{0});
+  }
+  return bytes;
+}
+
+}  // namespace graphd::ctl
