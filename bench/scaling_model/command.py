@@ -106,7 +106,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="RUN.json",
         nargs="?",
         const="",
-        help="write docs/scaling.md and its data, of this run or of an earlier one",
+        help="write docs/scaling.md and its data, of this run or, with new predictions, of an earlier one",
     )
     return made
 
@@ -332,7 +332,7 @@ def run_validate(args: argparse.Namespace) -> int:
     from scaling_model.hosts import priority
 
     if args.write_docs:
-        pages.write(load(args.write_docs))
+        pages.write(validate.predicted_again(load(args.write_docs)))
         return 0
     cases = tuple(case for case in validate.CASES if args.cases in case.title())
     if not cases:

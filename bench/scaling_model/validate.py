@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Iterator
 from typing import Any
 
-from scaling_model import graph
+from scaling_model import graph, service_times
 from scaling_model.cluster import Cluster, Outcome, simulate
 from scaling_model.hosts import Hosts
 from scaling_model.measure import width
@@ -169,3 +169,21 @@ def validate(
                     }
                 )
     return found
+
+
+def predicted_again(run: dict[str, Any]) -> dict[str, Any]:
+    """Returns a run with the predictions that the present simulation makes from what it measured."""
+    measured = service_times.of(run["measured"])
+    cases = []
+    for each in run["cases"]:
+        case = Case(**{**each["case"], "fanouts": tuple(each["case"]["fanouts"])})
+        outcome = predict(case, each["cut"], run["cores"], measured, each["hit_rate"])
+        found = {
+            "predicted": outcome.batches_per_second,
+            "core_use": outcome.core_use,
+            "link_use": outcome.link_use,
+            "bottleneck": outcome.bottleneck,
+            "error": outcome.batches_per_second / each["measured"] - 1,
+        }
+        cases.append({**each, **found})
+    return {**run, "cases": cases}
