@@ -106,7 +106,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="RUN.json",
         nargs="?",
         const="",
-        help="write docs/scaling.md and its data, of this run or, with new predictions, of an earlier one",
+        help="write docs/scaling.md and its data, of this run or, predicted anew, of an earlier one",
     )
     return made
 
