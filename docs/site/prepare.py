@@ -11,11 +11,13 @@ import html
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from xml.etree import ElementTree
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+IMAGES = (".svg", ".png")
 MANUALS = "reference/manual"
 HEADERS = "reference/cpp"
 FROM_ROOT = {"README.md": "readme.md", "ARCHITECTURE.md": "architecture.md",
@@ -65,6 +67,12 @@ class Site:
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
 
+    def image(self, path):
+        """Copies an image of docs/, which a page shows, to its place in the site's sources."""
+        copy = os.path.join(self.folder, path[len("docs/"):])
+        os.makedirs(os.path.dirname(copy), exist_ok=True)
+        shutil.copyfile(os.path.join(ROOT, path), copy)
+
     def page_of(self, path):
         """Returns the page that shows a file or folder of the repository."""
         if path in FROM_ROOT:
@@ -83,6 +91,9 @@ class Site:
             target = os.path.normpath(os.path.join(here, match.group(2)))
             if not os.path.exists(os.path.join(ROOT, target)):
                 fail(f"{source}: a link to {match.group(2)}, which does not exist")
+            if target.startswith("docs/") and target.endswith(IMAGES):
+                self.image(target)
+                return match.group(0)
             to = os.path.relpath(self.page_of(target), os.path.dirname(page) or ".")
             return match.group(1) + to + match.group(3)
 

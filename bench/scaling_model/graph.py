@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the graph that the service times are measured on, and its partitions.
+
+A node belongs to one of twelve communities, and an edge leads to another community with a probability
+that is given, so that a partition of whole communities has a small cut and a random one a large cut.
+Sources are skewed: the likelihood of the i-th node of a community falls with the square root of i.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from typing import Any
+
+import numpy as np
+
+COMMUNITIES = 12  # a multiple of 1, 2, 3 and 4 parts
+WIDTHS = {"f16": 16, "f64": 64, "f256": 256}  # features of float32
+NAME = "scaling"
+METHODS = ("random", "communities")
+Ids = Any  # an array of int64
+
+
+def make(folder: str, nodes: int, degree: int, outside: float) -> None:
+    """Writes the edges and features, unless they are there."""
+    shape = {"nodes": nodes, "degree": degree, "outside": outside}
+    done = os.path.join(folder, "shape.json")
+    if os.path.exists(done):
+        with open(done, encoding="utf-8") as file:
+            if json.load(file) == shape:
+                return
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    draw = np.random.default_rng(1)
+    target = np.repeat(np.arange(nodes), degree)
+    community = target % COMMUNITIES
+    away = draw.random(len(target)) < outside
+    shift = draw.integers(1, COMMUNITIES, len(target))
+    community = np.where(away, (community + shift) % COMMUNITIES, community)
+    size = nodes // COMMUNITIES
+    rank = (size * draw.random(len(target)) ** 2).astype(np.int64)
+    np.save(os.path.join(folder, "edges.npy"), np.stack([rank * COMMUNITIES + community, target]))
+    for name, width in WIDTHS.items():
+        values = draw.standard_normal((nodes, width), dtype=np.float32)
+        np.save(os.path.join(folder, f"{name}.npy"), values)
+    with open(done, "w", encoding="utf-8") as file:
+        json.dump(shape, file)
+
+
+def nodes(folder: str) -> int:
+    """Returns the number of nodes of the graph in a folder."""
+    with open(os.path.join(folder, "shape.json"), encoding="utf-8") as file:
+        return int(json.load(file)["nodes"])
+
+
+def assignment(count: int, parts: int, method: str) -> Ids:
+    """Returns the partition of each node."""
+    if method == "random":
+        return np.random.default_rng(2).integers(0, parts, count)
+    return np.arange(count) % COMMUNITIES * parts // COMMUNITIES
+
+
+def partition(folder: str, graphctl: str, parts: int, method: str) -> tuple[str, float]:
+    """Partitions the graph, unless that is done. Returns the part config and the share of its edges
+    that join two partitions."""
+    output = os.path.join(folder, f"{method}-{parts}")
+    config = os.path.join(output, f"{NAME}.json")
+    edges = np.load(os.path.join(folder, "edges.npy"), mmap_mode="r")
+    owner = assignment(nodes(folder), parts, method)
+    cut = float((owner[edges[0]] != owner[edges[1]]).mean())
+    if not os.path.exists(config):
+        owners = os.path.join(folder, f"{method}-{parts}.npy")
+        np.save(owners, owner)
+        command = [
+            *(graphctl, "partition", "--input", os.path.join(folder, "edges.npy")),
+            *("--num_nodes", str(len(owner)), "--graph_name", NAME, "--num_parts", str(parts)),
+            *("--part_method", "file", "--assignment", owners, "--output", output),
+        ]
+        for name in WIDTHS:
+            command += ["--nodes", f".{name}={os.path.join(folder, name + '.npy')}"]
+        done = subprocess.run([*command, "--force"], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"graphctl partition failed: {done.stderr.strip()[-800:]}")
+    return config, cut
