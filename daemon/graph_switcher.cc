@@ -136,7 +136,8 @@ void GraphSwitcher::Cancel(const std::shared_ptr<Preparation>& preparation) noex
 void GraphSwitcher::Drop() {
   SwitchRecord::Discard(record_path_);
   versions_.SetComing("");
-  LogInfo("the switch by ", current_->request.by, " was given up");
+  LogInfo({.peer = current_->request.by, .op = "switch"}, "the switch by ", current_->request.by,
+          " was given up");
   dropped_.push_back(std::exchange(current_, nullptr));
 }
 
@@ -182,7 +183,8 @@ void GraphSwitcher::Load(const std::shared_ptr<Preparation>& preparation) {
       LogFailure("reading the configuration", [&] { configured = hooks_.configured(); });
     }
     const std::string part_config = request.part_config.empty() ? configured : request.part_config;
-    LogInfo(request.by, " is switching this server to ", part_config, ": loading");
+    LogInfo({.peer = request.by, .op = "switch"}, request.by, " is switching this server to ",
+            part_config, ": loading");
     LoadedVersion loaded = hooks_.load(part_config, request.id, [&](uint64_t done, uint64_t total) {
       preparation->done = done;
       preparation->total = total;
@@ -199,7 +201,8 @@ void GraphSwitcher::Load(const std::shared_ptr<Preparation>& preparation) {
     if (!preparation->cancelled) versions_.SetComing(request.id);
   } catch (...) {
     const Error error = CurrentError();
-    LogWarning("the switch by ", request.by, " has failed: ", error.what());
+    LogWarning({.peer = request.by, .op = "switch"}, "the switch by ", request.by,
+               " has failed: ", error.what());
     const MutexLock lock(mutex_);
     preparation->failure = error;
     preparation->phase = Phase::kFailed;
@@ -245,7 +248,7 @@ void GraphSwitcher::CarryOutCommit(const std::shared_ptr<Preparation>& preparati
     switched = Publish(*preparation);
   } catch (...) {
     const Error error = CurrentError();
-    LogWarning("the switch by ", by, " has failed: ", error.what());
+    LogWarning({.peer = by, .op = "switch"}, "the switch by ", by, " has failed: ", error.what());
     {
       const MutexLock lock(mutex_);
       preparation->failure = error;
@@ -254,8 +257,8 @@ void GraphSwitcher::CarryOutCommit(const std::shared_ptr<Preparation>& preparati
     done({}, &error);
     return;
   }
-  LogInfo(by, " has switched this server to ", switched.part_config, " (fingerprint ",
-          switched.fingerprint, "); ", switched.jobs,
+  LogInfo({.peer = by, .op = "switch"}, by, " has switched this server to ", switched.part_config,
+          " (fingerprint ", switched.fingerprint, "); ", switched.jobs,
           switched.jobs == 1 ? " job keeps" : " jobs keep", " an earlier version");
   done(switched, nullptr);
   auto kept = std::exchange(preparation->loaded.kept, nullptr);

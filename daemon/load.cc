@@ -102,14 +102,13 @@ KeptGraph LoadPartitions(const DaemonOptions& options, const PartConfig& config,
     const auto start = Clock::now();
     LoadOptions loading;
     loading.progress = [&](uint64_t of_part, uint64_t) {
-      if (progress) progress(std::min(done + of_part, needed), needed);
+      progress(std::min(done + of_part, needed), needed);
     };
+    progress(done, needed);
     graph.partitions.push_back(LoadPartition(config, part, loading));
     done += graph.partitions.back()->bytes();
     LogInfo("partition ", part, " of '", config.meta->graph_name,
             "': ", HumanBytes(graph.partitions.back()->bytes()), " in ", SecondsSince(start), " s");
-    // A large graph takes longer to load than systemd waits by default.
-    if (!progress) sd_notify(0, "EXTEND_TIMEOUT_USEC=60000000");
   }
   return graph;
 }
@@ -132,7 +131,7 @@ std::shared_ptr<ServedGraph> Serve(const DaemonOptions& options, KeptGraph& load
 
 // Returns the note about the last switch if it decides what is served.
 std::optional<SwitchRecord> LastSwitch(const DaemonOptions& options) {
-  const std::optional<SwitchRecord> last = SwitchRecord::Read(SwitchPath(options));
+  std::optional<SwitchRecord> last = SwitchRecord::Read(SwitchPath(options));
   if (!last) return std::nullopt;
   if (last->Holds(options.part_config)) return last;
   LogInfo("the configuration names ", options.part_config, " now, so the switch to ",
@@ -169,7 +168,8 @@ void KeepGraph(const KeptGraph& graph, DescriptorStore& store) {
   LogFailure("giving the graph to the service manager", [&] { graph.Keep(store); });
 }
 
-VersionPtr LoadGraph(const DaemonOptions& options, DescriptorStore& store) {
+VersionPtr LoadGraph(const DaemonOptions& options, DescriptorStore& store,
+                     const std::function<void(uint64_t done, uint64_t total)>& progress) {
   const auto start = Clock::now();
   const std::optional<SwitchRecord> last = LastSwitch(options);
   const std::string part_config = last ? last->part_config : options.part_config;
@@ -184,7 +184,7 @@ VersionPtr LoadGraph(const DaemonOptions& options, DescriptorStore& store) {
   } else {
     try {
       const PartConfig config = LoadPartConfig(part_config);
-      loaded = LoadPartitions(options, config, "graph '" + config.meta->graph_name + "'", nullptr);
+      loaded = LoadPartitions(options, config, "graph '" + config.meta->graph_name + "'", progress);
       // The path as it was given, for the comparison with the manifest of the next process.
       loaded.part_config = part_config;
     } catch (const Error& error) {

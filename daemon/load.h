@@ -20,8 +20,10 @@ namespace graphd {
 // (SwitchRecord) holds, else the configured one. Takes over the partitions that an earlier process
 // of this service left with the service manager, or loads them from their files, and builds the
 // derived arrays that --index names. Gives all of it to the service manager, which it asks for more
-// time meanwhile. `store` is used by this call alone meanwhile.
-VersionPtr LoadGraph(const DaemonOptions& options, DescriptorStore& store);
+// time meanwhile. `store` is used by this call alone meanwhile. `progress` is called with the bytes
+// of the partitions that were read from their files.
+VersionPtr LoadGraph(const DaemonOptions& options, DescriptorStore& store,
+                     const std::function<void(uint64_t done, uint64_t total)>& progress);
 
 // A version of the graph, and what the service manager has to keep of it. The latter is null if it
 // has it already.

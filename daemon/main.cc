@@ -26,6 +26,8 @@
 #include "daemon/check_config.h"
 #include "daemon/graph_switcher.h"
 #include "daemon/load.h"
+#include "daemon/load_progress.h"
+#include "daemon/logging/daemon_log.h"
 #include "daemon/metrics/metrics_endpoint.h"
 #include "daemon/options.h"
 #include "daemon/reloader.h"
@@ -62,11 +64,13 @@ class JobWatch final : public JobRegistry::Observer {
   JobWatch(GraphVersions& graphs, store::TensorHost& tensors, StepGate& steps)
       : graphs_(graphs), tensors_(tensors), steps_(steps) {}
   void OnJobJoined(const std::string& job_id) override {
+    Tell({.job = job_id, .op = "attach"}, " has attached");
     tensors_.OnJobJoined(job_id);
     steps_.OnJobJoined(job_id);
   }
   // Destructors of sessions call these.
   void OnJobLeft(const std::string& job_id) override {
+    LogFailure("the end of a job", [&] { Tell({.job = job_id, .op = "leave"}, " has left"); });
     LogFailure("the end of a job", [&] { tensors_.OnJobLeft(job_id); });
     LogFailure("the end of a job", [&] { steps_.OnJobLeft(job_id); });
     LogFailure("the end of a job", [&] { graphs_.OnJobLeft(job_id); });
@@ -80,6 +84,12 @@ class JobWatch final : public JobRegistry::Observer {
   }
 
  private:
+  // Jobs of graphctl itself are short, and for debugging only.
+  static void Tell(const LogFields& fields, const char* what) {
+    const bool is_tool = fields.job.starts_with(kToolJobPrefix);
+    LogLine(is_tool ? LogLevel::kDebug : LogLevel::kInfo, StrCat("job ", fields.job, what), fields);
+  }
+
   GraphVersions& graphs_;
   store::TensorHost& tensors_;
   StepGate& steps_;
@@ -117,8 +127,11 @@ DaemonOptions Reread(int argc, char** argv) {
 class Graphd {
  public:
   // `reread` returns the options as the configuration has them then; any thread may call it.
-  Graphd(const DaemonOptions& options, DescriptorStore descriptors, Reloader::Read reread)
+  // `log` is the one that lines go to.
+  Graphd(const DaemonOptions& options, DaemonLog& log, DescriptorStore descriptors,
+         Reloader::Read reread)
       : options_(options),
+        log_(log),
         reread_(std::move(reread)),
         store_(std::move(descriptors)),
         io_(kj::setupAsyncIo()),
@@ -165,6 +178,9 @@ class Graphd {
         store_);
     Listener* const tcp = listeners_->tcp();
     Listener& local = listeners_->local();
+    // The metrics end before what they are made of.
+    std::optional<LoadProgress> progress;
+    progress.emplace(options_.server_name, local.text());
     std::unique_ptr<MetricsEndpoint> metrics;
     if (!options_.metrics_address.empty()) {
       metrics = std::make_unique<MetricsEndpoint>(options_.metrics_address, options_.metrics_port,
@@ -172,7 +188,10 @@ class Graphd {
       LogInfo("metrics are at http://", metrics->text(), "/metrics");
     }
     WatchSignals();
-    Loaded loaded = Load();
+    if (metrics) {
+      metrics->ShowLoading(options_.server_name, [&progress] { return progress->bytes(); });
+    }
+    Loaded loaded = Load(*progress);
     const std::string graph_name = loaded.version->graph->meta().graph_name;
     AdviseOnPages(*loaded.version->graph);
     GraphVersions graphs(std::exchange(loaded.version, nullptr));
@@ -243,14 +262,16 @@ class Graphd {
                            tls_.get(),
                            secret_.get()};
     if (metrics) {
-      metrics->Serve([this, &context, &info] {
-        return NumbersOf(context, info, connections_, max_connections_);
-      });
+      metrics->Serve([this, &context,
+                      &info] { return NumbersOf(context, info, connections_, max_connections_); },
+                     [this] { return loops_.IsAlive(); });
     }
+    progress.reset();
     // The metrics end before what they are made of.
     const auto end_of_metrics = kj::defer([&metrics] { metrics = nullptr; });
     MemoryTrimmer trimmer(context.buffers);
     const auto trimming = TrimMemory(trimmer).eagerlyEvaluate(nullptr);
+    const auto telling = TellLeftOut().eagerlyEvaluate(nullptr);
     std::deque<DataThread> data_threads;
     kj::TaskSet beating(task_errors_);
     for (size_t i = 0; i < options_.data_threads; i++) {
@@ -268,14 +289,15 @@ class Graphd {
     const auto serve = [&](UniqueFd fd, Peer peer) {
       if (connections_.open >= max_connections_) {
         connections_.refused_by_limit++;
-        LogWarning("refusing ", peer.text, ": ", connections_.open, " connections are open; raise ",
-                   "--max_connections");
+        LogWarning({.peer = peer.LogName(), .op = "connect"}, "refusing ", peer.text, ": ",
+                   connections_.open, " connections are open; raise ", "--max_connections");
         return;
       }
       // Descriptors are numbered from the lowest that is free.
       if (static_cast<uint64_t>(fd.get()) >= descriptors_ - reserved_descriptors()) {
         connections_.refused_by_descriptors++;
-        LogWarning("refusing ", peer.text, ": ", descriptors_ - fd.get(), " of ", descriptors_,
+        LogWarning({.peer = peer.LogName(), .op = "connect"}, "refusing ", peer.text, ": ",
+                   descriptors_ - fd.get(), " of ", descriptors_,
                    " descriptors are free, which are kept for the store; close connections, or ",
                    "raise the limit (LimitNOFILE= of the service, ulimit -n)");
         return;
@@ -283,6 +305,7 @@ class Graphd {
       connections_.open++;
       connections_.accepted++;
       DataThread& thread = data_threads[next_thread++ % data_threads.size()];
+      const std::string peer_name = peer.LogName();
       // Over TCP without a handshake, it is the user who counts.
       kj::Promise<void> served = kj::READY_NOW;
       if (!peer.is_unix && peer.uid && !tls_ && !secret_) {
@@ -296,7 +319,13 @@ class Graphd {
       } else {
         served = thread.Serve(std::move(fd), std::move(peer));
       }
-      connections.add(served.attach(kj::defer([this] { connections_.open--; })));
+      connections.add(served
+                          .catch_([name = peer_name](const kj::Exception& exception) {
+                            // A misbehaving peer ends its own connection, nothing else.
+                            LogWarning({.peer = name, .op = "connection"}, "connection of ", name,
+                                       ": ", exception.getDescription().cStr());
+                          })
+                          .attach(kj::defer([this] { connections_.open--; })));
     };
     if (tcp && insecure) {
       LogWarning("--insecure: everyone who reaches ", tcp->text(),
@@ -420,10 +449,17 @@ class Graphd {
         });
   }
 
+  // Tells every few seconds which lines of the log were left out.
+  kj::Promise<void> TellLeftOut() {
+    return io_.provider->getTimer().afterDelay(DaemonLog::kTellSeconds * kj::SECONDS).then([this] {
+      log_.TellLeftOut();
+      return TellLeftOut();
+    });
+  }
+
   struct LogErrors final : kj::TaskSet::ErrorHandler {
     void taskFailed(kj::Exception&& exception) override {
-      // A misbehaving peer ends its own connection, nothing else.
-      LogWarning("connection: ", exception.getDescription().cStr());
+      LogWarning({.op = "connection"}, "connection: ", exception.getDescription().cStr());
     }
   };
 
@@ -438,16 +474,27 @@ class Graphd {
     }
   }
 
+  kj::Promise<void> TellLoading(LoadProgress& progress) {
+    return io_.provider->getTimer()
+        .afterDelay(LoadProgress::kTellMilliseconds * kj::MILLISECONDS)
+        .then([this, &progress] {
+          progress.Tell();
+          return TellLoading(progress);
+        });
+  }
+
   // Loads on a thread of its own, so that signals are handled meanwhile: a signal to stop ends the
   // process here.
-  Loaded Load() {
+  Loaded Load(LoadProgress& progress) {
     auto loaded = kj::newPromiseAndCrossThreadFulfiller<void>();
     // The fulfiller is behind a pointer, because its destructor may throw.
     auto fulfiller = std::make_shared<decltype(loaded.fulfiller)>(kj::mv(loaded.fulfiller));
     Loaded loaded_parts;
-    std::thread loader([this, fulfiller, &loaded_parts] {
+    std::thread loader([this, fulfiller, &loaded_parts, &progress] {
       try {
-        loaded_parts.version = LoadGraph(options_, store_);
+        loaded_parts.version =
+            LoadGraph(options_, store_,
+                      [&progress](uint64_t done, uint64_t total) { progress.Set(done, total); });
         loaded_parts.tensors = LoadTensors(options_, *loaded_parts.version->graph);
         (*fulfiller)->fulfill();
       } catch (...) {
@@ -455,6 +502,7 @@ class Graphd {
       }
     });
     try {
+      const auto telling = TellLoading(progress).eagerlyEvaluate(nullptr);
       auto interrupted = stopping_.addBranch().then([this] {
         LogInfo("stopped while loading");
         listeners_.reset();
@@ -551,6 +599,7 @@ class Graphd {
   }
 
   const DaemonOptions& options_;
+  DaemonLog& log_;
   const Reloader::Read reread_;
   bool hangup_while_loading_ = false;
   bool was_terminated_ = false;            // by SIGTERM
@@ -584,6 +633,12 @@ class Graphd {
 
 int main(int argc, char** argv) {
   using namespace graphd;
+  std::optional<DaemonLog> log;
+  const auto no_sink = kj::defer([] { SetLogSink(nullptr); });
+  const auto log_last = [&log](const char* text) {
+    if (log) log->WriteToStream();
+    LogError(text);
+  };
   try {
     const std::optional<DaemonOptions> options = ParseOptions(argc, argv);
     if (!options) return 0;
@@ -591,17 +646,18 @@ int main(int argc, char** argv) {
     SetLogLevel(options->log_level);
     LogTo(options->log_file);
     ::signal(SIGPIPE, SIG_IGN);
+    SetLogSink(&log.emplace(options->server_name));
     const auto reread = [argc, argv] { return Reread(argc, argv); };
-    Graphd(*options, DescriptorStore::FromServiceManager(), reread).Run();
+    Graphd(*options, *log, DescriptorStore::FromServiceManager(), reread).Run();
     return 0;
   } catch (const Error& error) {
-    LogError(error.what());
+    log_last(error.what());
     sd_notifyf(0, "STATUS=%s", error.what());
     return ExitCode(error.code());
   } catch (const kj::Exception& exception) {
-    LogError(exception.getDescription().cStr());
+    log_last(exception.getDescription().cStr());
   } catch (const std::exception& error) {
-    LogError(error.what());
+    log_last(error.what());
   }
   return ExitCode(ErrorCode::kInternal);
 }

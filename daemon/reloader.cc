@@ -145,7 +145,8 @@ Reloader::Changes Reloader::Reload(const std::string& by) {
   running_.access = read.access;
   running_.access.insecure = insecure;
   if (!read.log_file.empty()) running_.log_file = read.log_file;
-  LogInfo(by, " has reloaded the configuration", changes.empty() ? "; no option differs" : "");
+  LogInfo({.peer = by, .op = "reload"}, by, " has reloaded the configuration",
+          changes.empty() ? "; no option differs" : "");
   LogChanges(changes);
   return changes;
 }

@@ -17,6 +17,9 @@
 //    exit    rank, code, signal           a trainer has ended (signal 0: not by a signal)
 //    stopped signal                       the supervisor received a signal to end the job
 //    error   code, text                   the name of an ErrorCode; the job can't continue
+//    sources names                        where a host looks for records of a server's log
+//    log     n, caught_up                 records of a server's log. All before caught_up, in
+//                                         microseconds since 1970, were sent; -1: not known
 //    status  status                       ServerStatus, in answer to status orders
 //    alive                                the answer to a ping
 //    done                                 nothing of the job remains on this host

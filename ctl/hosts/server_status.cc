@@ -8,6 +8,7 @@
 #include "ctl/plan/job_decision.h"
 #include "ctl/plan/json_value.h"
 #include "graph/id_json.h"
+#include "wire/loading_file.h"
 
 namespace graphd::ctl {
 namespace {
@@ -280,7 +281,26 @@ json StatusToJson(const ServerStatus& status) {
           {"rss_bytes", status.rss_bytes}};
 }
 
+std::optional<json> LoadingStatusOf(const std::string& socket) {
+  const std::optional<LoadingState> state = ReadLoadingFile(LoadingFilePath(socket));
+  if (!state) return std::nullopt;
+  return json{
+      {"server_name", state->server_name},
+      {"state", "loading"},
+      {"pid", state->pid},
+      {"loading", {{"done", state->done}, {"total", state->total}, {"percent", state->percent()}}}};
+}
+
 std::string StatusToText(const std::string& host, const json& status) {
+  if (const json loading = ValueOr(status, "loading", json()); loading.is_object()) {
+    const auto done = ValueOr(loading, "done", uint64_t{0}),
+               total = ValueOr(loading, "total", uint64_t{0});
+    return StrCat(host, ": server '", ValueOr(status, "server_name", "?"), "' loading",
+                  total == 0 ? std::string()
+                             : StrCat(" ", ValueOr(loading, "percent", 0), " %, ", HumanBytes(done),
+                                      " of ", HumanBytes(total)),
+                  ", pid ", ValueOr(status, "pid", int64_t{0}), "\n");
+  }
   std::string text = StrCat(
       host, ": server '", ValueOr(status, "server_name", "?"), "' ", ValueOr(status, "state", "?"),
       ", graph '", ValueOr(status, "graph_name", "?"), "', pid ",

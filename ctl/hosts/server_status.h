@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "client/link/control.h"
@@ -10,6 +11,9 @@
 namespace graphd::ctl {
 
 nlohmann::json StatusToJson(const ServerStatus& status);
+// Returns the status of a daemon that still loads, and so answers nobody; nothing if there is no
+// such daemon behind the socket. Its state is "loading", and "loading" has done, total and percent.
+std::optional<nlohmann::json> LoadingStatusOf(const std::string& socket);
 
 // Returns the text for one daemon with its partitions and jobs, indented under `host`. The JSON may
 // come from a graphctl of another version: missing keys are shown as unknown.

@@ -27,6 +27,7 @@ struct ControlOrder {
   uint32_t most = 100;           // for kRequests and kMemory: how many to return
   std::string part_config = {};  // for kSwitch; empty: that of the configuration
   std::string version = {};      // for kSwitch: the id of the version
+  double wait = 0;               // for kDrain: seconds to wait until no job is attached
 };
 
 // The lines by which graphctl ends a switch (kSwitch): all daemons have prepared it, or not all

@@ -29,6 +29,7 @@ GRAPHD_JSON_FIELDS(JobSpec, job_id, secret, workspace, log_dir, ip_config, ip_co
                    master_port, detach, max_restarts, remote_trainers, trainer_hosts)
 GRAPHD_JSON_FIELDS(Meeting, host, num_hosts, name, address, port, host_timeout)
 GRAPHD_JSON_FIELDS(FollowSpec, job, output, lines, until_end)
+GRAPHD_JSON_FIELDS(LogsSpec, lines, since, least_level, follow, has_journal)
 NLOHMANN_JSON_SERIALIZE_ENUM(HostAction, {{HostAction::kRun, "run"},
                                           {HostAction::kStart, "start"},
                                           {HostAction::kStatus, "status"},
@@ -37,7 +38,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(HostAction, {{HostAction::kRun, "run"},
                                           {HostAction::kControl, "control"},
                                           {HostAction::kInstallKeys, "install_keys"},
                                           {HostAction::kExamine, "examine"},
-                                          {HostAction::kFollowJob, "follow_job"}})
+                                          {HostAction::kFollowJob, "follow_job"},
+                                          {HostAction::kServerLogs, "server_logs"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(ControlVerb, {{ControlVerb::kDrain, "drain"},
                                            {ControlVerb::kUndrain, "undrain"},
                                            {ControlVerb::kEndJob, "end_job"},
@@ -46,10 +48,10 @@ NLOHMANN_JSON_SERIALIZE_ENUM(ControlVerb, {{ControlVerb::kDrain, "drain"},
                                            {ControlVerb::kRequests, "requests"},
                                            {ControlVerb::kMemory, "memory"},
                                            {ControlVerb::kSwitch, "switch"}})
-GRAPHD_JSON_FIELDS(ControlOrder, verb, by, reason, job, level, most, part_config, version)
+GRAPHD_JSON_FIELDS(ControlOrder, verb, by, reason, job, level, most, part_config, version, wait)
 GRAPHD_JSON_FIELDS(HostOrder, action, version, only_trainers, server, job, trainers,
                    trainers_on_machine, is_master, host_timeout, server_grace, meeting, stop_job,
-                   stop_grace, force, stop_timeout, control, peers, key_files, follow)
+                   stop_grace, force, stop_timeout, control, peers, key_files, follow, logs)
 
 std::string TrainerName(const HostOrder& order, int rank) {
   const bool is_torchrun = std::ranges::any_of(order.trainers, [rank](const TrainerPlan& trainer) {

@@ -86,6 +86,15 @@ struct FollowSpec {
   bool until_end = false;  // send what comes later, until the job has ended
 };
 
+// The question of `graphctl server logs` about a server's log on a host.
+struct LogsSpec {
+  int64_t lines = -1;       // the last records that are sent; < 0: all since `since`
+  double since = 0;         // seconds since 1970
+  std::string least_level;  // "warning": warnings and errors
+  bool follow = false;      // send what comes later, too
+  bool has_journal = true;  // whether this order also asks for what the journal has
+};
+
 // A file of a directory of keys; see tls/key_directory.h.
 struct KeyFile {
   std::string name, text;
@@ -100,7 +109,8 @@ enum class HostAction {
   kControl,
   kInstallKeys,
   kExamine,
-  kFollowJob
+  kFollowJob,
+  kServerLogs
 };
 
 struct HostOrder {
@@ -130,6 +140,8 @@ struct HostOrder {
   std::vector<KeyFile> key_files;
   // Only for kFollowJob.
   FollowSpec follow;
+  // Only for kServerLogs.
+  LogsSpec logs;
 };
 
 // Returns whether the hosts of the job decide together, without their launcher.

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/strings.h"
+#include "ctl/supervise/answer.h"
 #include "ctl/supervise/switch_order.h"
 #include "graph/id_json.h"
 
@@ -18,14 +19,34 @@ using nlohmann::json;
 // The time in which the connections of a job that was ended are closed.
 constexpr double kCloseSeconds = 10;
 constexpr int kPollMilliseconds = 20;
+constexpr int kDrainPollMilliseconds = 200;
 // The configuration may name users whom a slow directory service knows.
 constexpr std::chrono::milliseconds kReloadTimeout{60000};
+
+// Returns the ids of the jobs that are attached.
+std::vector<std::string> JobsAt(ControlClient& client) {
+  std::vector<std::string> jobs;
+  for (const JobStatus& job : client.Status().jobs) jobs.push_back(job.job_id);
+  return jobs;
+}
 
 json Drain(const ControlOrder& order, ControlClient& client) {
   const bool on = order.verb == ControlVerb::kDrain;
   const bool changed = client.Drain(on, order.by, order.reason);
-  json jobs = json::array();
-  for (const JobStatus& job : client.Status().jobs) jobs.push_back(job.job_id);
+  std::vector<std::string> jobs = JobsAt(client);
+  const Clock::time_point start = Clock::now();
+  while (on && order.wait > 0 && !jobs.empty()) {
+    if (SecondsSince(start) > order.wait) {
+      Throw(
+          ErrorCode::kDeadline, "drained, but after ", order.wait, " s ",
+          jobs.size() == 1 ? "job " : "jobs ", Join(jobs, ", "), jobs.size() == 1 ? " is" : " are",
+          " still attached; wait again, or end them with graphctl stop or graphctl server end_job");
+    }
+    if (!PauseWhileAsked(kDrainPollMilliseconds)) {
+      Throw(ErrorCode::kUnavailable, "graphctl has ended; the server stays drained");
+    }
+    jobs = JobsAt(client);
+  }
   return {{"changed", changed}, {"jobs", jobs}};
 }
 

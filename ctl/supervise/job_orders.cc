@@ -11,8 +11,8 @@
 
 #include "base/clock.h"
 #include "base/strings.h"
-#include "ctl/hosts/frame_reader.h"
 #include "ctl/plan/json_value.h"
+#include "ctl/supervise/answer.h"
 #include "ctl/supervise/job_directory.h"
 #include "ctl/supervise/log_tail.h"
 
@@ -22,11 +22,6 @@ namespace {
 constexpr int kPauseMilliseconds = 100;
 // The time that a supervisor may take beyond the trainers' grace until it has ended.
 constexpr double kEndSeconds = 15;
-
-void SendFrame(const nlohmann::json& header, std::string_view payload = {}) {
-  const std::string frame = EncodeFrame(header, payload);
-  WriteExactly(STDOUT_FILENO, std::as_bytes(std::span(frame)), "standard output");
-}
 
 struct Log {
   int rank;
@@ -57,14 +52,6 @@ bool SendLines(std::vector<Log>& logs, bool to_the_end) {
 
 bool IsOver(const nlohmann::json& state) { return ValueOr(state, "phase", "") == "over"; }
 
-// Waits a moment. Returns false if whoever asked has gone.
-bool Pause() {
-  pollfd input{STDIN_FILENO, POLLIN, 0};
-  if (::poll(&input, 1, kPauseMilliseconds) <= 0) return true;
-  char bytes[256];
-  return ::read(STDIN_FILENO, bytes, sizeof bytes) > 0;
-}
-
 void Follow(const FollowSpec& spec, uint16_t port) {
   const JobDirectory directory = JobDirectory::Open(spec.job, port);
   nlohmann::json state = directory.ReadState();
@@ -76,7 +63,7 @@ void Follow(const FollowSpec& spec, uint16_t port) {
     const bool is_last = !spec.until_end || !lives || IsOver(state);
     while (SendLines(logs, is_last)) {
     }
-    if (is_last || !Pause()) return;
+    if (is_last || !PauseWhileAsked(kPauseMilliseconds)) return;
     // Whether it lives is asked first: a supervisor writes the state before it ends.
     lives = directory.IsLive();
     nlohmann::json now = directory.ReadState();
@@ -94,10 +81,7 @@ int FollowJob(const HostOrder& order) {
     SendFrame({{"t", "done"}});
     return 0;
   } catch (const Error& error) {
-    const std::string frame = EncodeFrame(
-        {{"t", "error"}, {"code", ErrorCodeName(error.code())}, {"text", error.what()}});
-    [[maybe_unused]] const ssize_t put = ::write(STDOUT_FILENO, frame.data(), frame.size());
-    return ExitCode(error.code());
+    return SendError(error);
   }
 }
 

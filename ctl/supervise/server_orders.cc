@@ -20,6 +20,7 @@
 #include "ctl/hosts/frame_reader.h"
 #include "ctl/hosts/server_status.h"
 #include "ctl/keys/key_bundle.h"
+#include "ctl/supervise/answer.h"
 #include "ctl/supervise/control_orders.h"
 #include "ctl/supervise/daemon_starter.h"
 #include "ctl/supervise/job_directory.h"
@@ -37,11 +38,6 @@ constexpr std::chrono::milliseconds kStatusTimeout{2000};
 constexpr double kReportSeconds = 0.25;
 constexpr int kSilentSeconds = 60;
 
-void Send(const nlohmann::json& header) {
-  const std::string frame = EncodeFrame(header);
-  WriteExactly(STDOUT_FILENO, std::as_bytes(std::span(frame)), "standard output");
-}
-
 std::string SocketOf(const ServerSpec& server) {
   return SocketPath(server.runtime_dir.empty() ? RuntimeDir() : server.runtime_dir,
                     server.server_name, server.port);
@@ -56,6 +52,11 @@ std::unique_ptr<ControlClient> Connect(const ServerSpec& server) {
         "); start it with `graphctl server start`, or give the --runtime_dir it was started with");
   }
   return ControlClient::ConnectUnix(socket, kConnectTimeout);
+}
+
+nlohmann::json StatusOf(const ServerSpec& server) {
+  if (auto loading = LoadingStatusOf(SocketOf(server))) return *std::move(loading);
+  return StatusToJson(Connect(server)->Status());
 }
 
 // Returns the user of the process that listens on the socket.
@@ -126,10 +127,10 @@ void StartServer(const HostOrder& order, GuardState& guard) {
     starter.Abandon();  // nobody would know about the daemon
     throw;
   }
-  Send({{"t", "ready"},
-        {"started", starter.started_pid() != 0},
-        {"seconds", starter.seconds()},
-        {"port", 0}});
+  SendFrame({{"t", "ready"},
+             {"started", starter.started_pid() != 0},
+             {"seconds", starter.seconds()},
+             {"port", 0}});
 }
 
 // Reads how far a server has come that stops, and sends it on. Resets `client` if it has ended.
@@ -139,7 +140,7 @@ void ReadStore(std::unique_ptr<ControlClient>& client, StoreStatus& store,
     const StoreStatus now = client->Status().store.value_or(StoreStatus());
     if (now.written_bytes != store.written_bytes) moved = Clock::now();
     store = now;
-    Send({{"t", "progress"}, {"done", store.written_bytes}, {"total", store.changed_bytes}});
+    SendFrame({{"t", "progress"}, {"done", store.written_bytes}, {"total", store.changed_bytes}});
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kDeadline) client.reset();
   }
@@ -168,15 +169,15 @@ void StopServer(const HostOrder& order) {
           "; see its log, or stop it with --timeout 0");
   }
   if (store.written_bytes < store.changed_bytes && order.stop_timeout >= 0) {
-    Send({{"t", "notice"}, {"text", "it has ended: " + WhatIsNotWritten(store)}});
+    SendFrame({{"t", "notice"}, {"text", "it has ended: " + WhatIsNotWritten(store)}});
   }
   // A daemon without a socket unit has removed the file.
   if (FileExists(socket) && IsListening(socket)) {
     const std::string unit = StrCat("graphd@", order.server.server_name);
-    Send({{"t", "notice"},
-          {"text", StrCat("it has ended, and the next client will start it again, because ", unit,
-                          ".socket listens; to end both: systemctl stop ", unit, ".socket ", unit,
-                          ".service")}});
+    SendFrame({{"t", "notice"},
+               {"text", StrCat("it has ended, and the next client will start it again, because ",
+                               unit, ".socket listens; to end both: systemctl stop ", unit,
+                               ".socket ", unit, ".service")}});
   }
 }
 
@@ -196,13 +197,13 @@ void StopJobs(const HostOrder& order) {
   // A detached job's supervisor is asked: it tells the other hosts, and may give trainers more
   // time.
   if (!order.stop_job.empty() && StopJob(order.stop_job, port, order.stop_grace)) {
-    return Send({{"t", "stopped_job"}, {"job", order.stop_job}});
+    return SendFrame({{"t", "stopped_job"}, {"job", order.stop_job}});
   }
   const bool had_ended = IsJobId(order.stop_job) && JobDirectory::Exists(order.stop_job, port);
   const nlohmann::json ended = {{"t", "ended_job"}, {"job", order.stop_job}};
   // A supervisor that waits for the other hosts is left alone. Otherwise, processes that somebody
   // has started under the job's id may be attached.
-  if (had_ended && JobDirectory::Open(order.stop_job, port).IsLive()) return Send(ended);
+  if (had_ended && JobDirectory::Open(order.stop_job, port).IsLive()) return SendFrame(ended);
   std::unique_ptr<ControlClient> client;
   ServerStatus status;
   try {
@@ -210,8 +211,8 @@ void StopJobs(const HostOrder& order) {
     status = client->Status();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUnavailable) throw;
-    if (had_ended) return Send(ended);
-    return Send({{"t", "no_server"}, {"text", error.what()}});  // may have ended with its job
+    if (had_ended) return SendFrame(ended);
+    return SendFrame({{"t", "no_server"}, {"text", error.what()}});  // may have ended with its job
   }
   const uid_t server_user = UserOf(SocketOf(order.server));
   std::set<std::string> jobs;
@@ -249,8 +250,8 @@ void StopJobs(const HostOrder& order) {
             "' are still attached 10 seconds after their launchers received SIGTERM");
     }
   }
-  if (jobs.empty() && had_ended) return Send(ended);
-  for (const std::string& job : jobs) Send({{"t", "stopped_job"}, {"job", job}});
+  if (jobs.empty() && had_ended) return SendFrame(ended);
+  for (const std::string& job : jobs) SendFrame({{"t", "stopped_job"}, {"job", job}});
 }
 
 }  // namespace
@@ -269,28 +270,30 @@ int CarryOutServerOrder(const HostOrder& order, const std::string& input, GuardS
         StopJobs(order);
         break;
       case HostAction::kStatus:
-        Send({{"t", "status"}, {"status", StatusToJson(Connect(order.server)->Status())}});
+        SendFrame({{"t", "status"}, {"status", StatusOf(order.server)}});
         break;
       case HostAction::kControl:
-        Send(CarryOutControl(order.control, *Connect(order.server), Send, input));
+        SendFrame(CarryOutControl(
+            order.control, *Connect(order.server), [](const auto& header) { SendFrame(header); },
+            input));
         break;
       case HostAction::kInstallKeys:
         InstallKeys(KeyDirectory(order.server.keys, order.server.server_name), order.key_files);
         break;
       case HostAction::kExamine:
-        Send({{"t", "facts"},
-              {"facts", order.only_trainers ? CollectTrainerFacts(order.server, order.peers)
-                                            : CollectHostFacts(order.server, order.peers)}});
+        SendFrame({{"t", "facts"},
+                   {"facts", order.only_trainers ? CollectTrainerFacts(order.server, order.peers)
+                                                 : CollectHostFacts(order.server, order.peers)}});
         break;
       case HostAction::kRun:
       case HostAction::kFollowJob:
-        Throw(ErrorCode::kInternal, "a job is not a server order");
+      case HostAction::kServerLogs:
+        Throw(ErrorCode::kInternal, "this is not a server order");
     }
-    Send({{"t", "done"}});
+    SendFrame({{"t", "done"}});
     return 0;
   } catch (const Error& error) {
-    Send({{"t", "error"}, {"code", ErrorCodeName(error.code())}, {"text", error.what()}});
-    return ExitCode(error.code());
+    return SendError(error);
   }
 }
 

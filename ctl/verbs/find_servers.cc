@@ -28,6 +28,10 @@ std::vector<FoundServer> ScanThisMachine(const std::string& runtime_dir, const s
   std::vector<FoundServer> all;
   for (const auto& socket : sockets) {
     const std::string host = StrCat("port ", socket.stem().string());
+    if (auto loading = LoadingStatusOf(socket.string())) {
+      all.push_back({host, *std::move(loading), ""});
+      continue;
+    }
     try {
       auto client = ControlClient::ConnectUnix(socket.string(), kConnectTimeout);
       all.push_back({host, StatusToJson(client->Status()), ""});

@@ -85,6 +85,11 @@ void AskAndShow(
       std::fprintf(stderr, "graphctl: %s: %s\n", host.c_str(), answers[i].error.c_str());
     }
     if (!answers[i].ok && code == 0) code = ExitCode(answers[i].code);
+    for (const nlohmann::json& frame : answers[i].frames) {
+      const auto status = ValueOr(frame, "status", nlohmann::json::object());
+      const bool loads = ValueOr(status, "state", "") == "loading";
+      if (loads && code == 0) code = ExitCode(ErrorCode::kUnavailable);
+    }
   }
   if (arguments.json) {
     std::puts(list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());

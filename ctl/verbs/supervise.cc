@@ -6,8 +6,9 @@
 #include <memory>
 
 #include "base/strings.h"
-#include "ctl/hosts/frame_reader.h"
+#include "ctl/logs/send_logs.h"
 #include "ctl/slurm/srun.h"
+#include "ctl/supervise/answer.h"
 #include "ctl/supervise/detach.h"
 #include "ctl/supervise/job_orders.h"
 #include "ctl/supervise/run_guarded.h"
@@ -42,8 +43,7 @@ std::pair<std::string, std::string> ReadOrderLine() {
 }
 
 int Supervise(GuardState& guard) {
-  const std::string hello = EncodeFrame({{"t", "hello"}, {"version", GRAPHD_VERSION}});
-  WriteExactly(STDOUT_FILENO, std::as_bytes(std::span(hello)), "standard output");
+  SendFrame({{"t", "hello"}, {"version", GRAPHD_VERSION}});
   try {
     auto [line, rest] = ReadOrderLine();
     HostOrder order = DecodeOrder(line);
@@ -52,14 +52,12 @@ int Supervise(GuardState& guard) {
             " and the launching host has ", order.version, "; install the same version on both");
     }
     if (order.action == HostAction::kFollowJob) return FollowJob(order);
+    if (order.action == HostAction::kServerLogs) return SendServerLogs(order, std::move(rest));
     if (order.action != HostAction::kRun) return CarryOutServerOrder(order, rest, guard);
     if (order.job.detach) return RunDetached(std::move(order), std::move(rest), guard);
     return Supervisor(std::move(order), std::move(rest), guard).Run();
   } catch (const Error& error) {
-    const std::string frame = EncodeFrame(
-        {{"t", "error"}, {"code", ErrorCodeName(error.code())}, {"text", error.what()}});
-    WriteExactly(STDOUT_FILENO, std::as_bytes(std::span(frame)), "standard output");
-    return ExitCode(error.code());
+    return SendError(error);
   }
 }
 

@@ -33,7 +33,8 @@ size_t LivingCertificates::CloseRevoked(const RevokedList& revoked) {
     total++;
   }
   for (const auto& [certificate, count] : closed) {
-    LogWarning("certificate ", certificate, " is revoked: closing ", count, " connections");
+    LogWarning({.op = "revoke"}, "certificate ", certificate, " is revoked: closing ", count,
+               " connections");
   }
   return total;
 }

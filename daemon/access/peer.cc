@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 
+#include "base/strings.h"
 #include "daemon/access/local_tcp_user.h"
 #include "wire/ip_config.h"
 
@@ -35,6 +36,11 @@ std::string NumericAddress(const sockaddr* address, socklen_t length) {
 }
 
 }  // namespace
+
+std::string Peer::LogName() const {
+  if (is_unix) return uid ? StrCat("pid ", pid, ", uid ", *uid) : text;
+  return certificate.empty() ? text : StrCat(text, ", certificate ", certificate);
+}
 
 Peer PeerOf(int fd, bool is_unix) {
   Peer peer;

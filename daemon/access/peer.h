@@ -21,6 +21,9 @@ struct Peer {
   std::string certificate{};
   // Whether it has proved to know the server's shared secret, which then is all that identifies it.
   bool has_secret = false;
+
+  // Returns what log lines call it: its address, or "pid 17, uid 1000".
+  std::string LogName() const;
 };
 
 // Returns the peer of an accepted socket; over TCP, without the groups of its user, which

@@ -107,8 +107,8 @@ kj::Promise<std::vector<gid_t>> UserDirectory::Find(uid_t uid, kj::Timer& timer)
     auto known = state.users.find(uid);
     if (known == state.users.end()) {
       if (!state.MakeRoom()) {
-        LogWarning("the groups of ", kMaxUsers, " users are being looked for; user ", uid,
-                   " is served without groups");
+        LogWarning({.op = "find_groups"}, "the groups of ", kMaxUsers,
+                   " users are being looked for; user ", uid, " is served without groups");
         return std::vector<gid_t>();
       }
       known = state.users.try_emplace(uid).first;
@@ -126,7 +126,7 @@ kj::Promise<std::vector<gid_t>> UserDirectory::Find(uid_t uid, kj::Timer& timer)
   }
   auto late = timer.afterDelay(kPatience * kj::SECONDS).then([uid] {
     LogWarning(
-        "the groups of user ", uid, " are not found within ", kPatience,
+        {.op = "find_groups"}, "the groups of user ", uid, " are not found within ", kPatience,
         " s; is the directory service (nsswitch.conf) slow? The groups found before are used");
   });
   return answer.promise.exclusiveJoin(kj::mv(late)).then([known = state_, uid] {

@@ -18,7 +18,7 @@ std::vector<TensorShare> ChooseShares(const store::TensorHost& host, const Serve
     const TensorSpec& spec = share.info.spec;
     if (!spec.persistent || !(all || names.contains(spec.name))) continue;
     if (share.of_other_version && all) {
-      LogInfo("a checkpoint leaves out a tensor: ", share.trouble);
+      LogInfo({.op = "checkpoint"}, "a checkpoint leaves out a tensor: ", share.trouble);
       continue;
     }
     if (share.of_other_version) Throw(ErrorCode::kInvalid, share.trouble);

@@ -24,6 +24,7 @@ const Listener::Texts kTexts{
 constexpr const char* kPlain = "text/plain; version=0.0.4; charset=utf-8";
 constexpr const char* kOpenMetrics = "application/openmetrics-text";
 constexpr const char* kOpenMetrics1 = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+constexpr const char* kText = "text/plain; charset=utf-8";
 constexpr const char* kHtml = "text/html; charset=utf-8";
 // The page (page.html) runs its own script and asks this endpoint; a browser refuses all else.
 constexpr const char* kOnlyItself =
@@ -78,9 +79,19 @@ class Server final : private kj::HttpService {
       headers.add("Content-Security-Policy", kOnlyItself);
       return Send(response, headers, kPageHtml);
     }
+    if (url == "/ready") {
+      const Readiness readiness = AsKj([this] { return page_.IsReady(); });
+      return SendState(response, readiness.is_ready, readiness.text);
+    }
+    if (url == "/live") {
+      const bool is_alive = AsKj([this] { return page_.IsAlive(); });
+      return SendState(response, is_alive,
+                       is_alive ? "alive" : "a thread does not serve its connections");
+    }
     if (url != "/metrics" && !url.startsWith("/metrics?")) {
-      return response.sendError(404, "Not Found: metrics are at /metrics, and a page at /",
-                                *table_);
+      return response.sendError(
+          404, "Not Found: metrics are at /metrics, a page at /, states at /ready and /live",
+          *table_);
     }
     // Scrapers that know OpenMetrics name it, and prefer it.
     bool open = false;
@@ -93,8 +104,17 @@ class Server final : private kj::HttpService {
     return Send(response, headers, std::move(text));
   }
 
-  kj::Promise<void> Send(Response& response, const kj::HttpHeaders& headers, std::string text) {
-    auto body = response.send(200, "OK", headers, text.size());
+  // Answers whether the daemon has a state, as a code for programs and a line for people.
+  kj::Promise<void> SendState(Response& response, bool has_it, const std::string& text) {
+    kj::HttpHeaders headers(*table_);
+    headers.set(kj::HttpHeaderId::CONTENT_TYPE, kText);
+    return Send(response, headers, text + "\n", has_it ? 200 : 503,
+                has_it ? "OK" : "Service Unavailable");
+  }
+
+  kj::Promise<void> Send(Response& response, const kj::HttpHeaders& headers, std::string text,
+                         unsigned code = 200, kj::StringPtr status = "OK") {
+    auto body = response.send(code, status, headers, text.size());
     auto kept = kj::heap(std::move(text));
     kj::Promise<void> written = body->write(kept->data(), kept->size());
     return written.attach(kj::mv(body), kj::mv(kept));

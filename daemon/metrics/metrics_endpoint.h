@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "daemon/metrics/metrics_page.h"
 #include "daemon/serving/listener.h"
@@ -13,10 +14,11 @@
 namespace graphd {
 
 // The HTTP endpoint of the daemon's metrics, http://<address>/metrics, and of a page for people
-// that shows them, http://<address>/. It has a thread and an event loop of its own, so that
-// scrapers hold up no client. Connections are bounded in number and time: a new one takes the place
-// of the oldest, so that silent ones keep nobody out. Constructed, used and destroyed by a thread
-// with an event loop.
+// that shows them, http://<address>/. /ready and /live answer with 200 or 503, for programs that
+// start and replace daemons: whether the daemon takes new jobs, and whether its threads serve their
+// connections. It has a thread and an event loop of its own, so that scrapers hold up no client.
+// Connections are bounded in number and time: a new one takes the place of the oldest, so that
+// silent ones keep nobody out. Constructed, used and destroyed by a thread with an event loop.
 class MetricsEndpoint {
  public:
   static constexpr size_t kMaxConnections = 32;
@@ -30,8 +32,17 @@ class MetricsEndpoint {
   MetricsEndpoint(const MetricsEndpoint&) = delete;
   MetricsEndpoint& operator=(const MetricsEndpoint&) = delete;
 
-  // Sets where the metrics come from. The endpoint's thread calls `source`.
-  void Serve(std::function<ServerNumbers()> source) { page_.SetSource(std::move(source)); }
+  // Sets what is shown until Serve(): the server's name and, by `bytes`, how many bytes of the
+  // partitions are in memory, and how many will be. The endpoint's thread calls `bytes`.
+  void ShowLoading(const std::string& server_name,
+                   std::function<std::pair<uint64_t, uint64_t>()> bytes) {
+    page_.SetLoading(server_name, std::move(bytes));
+  }
+  // Sets where the metrics come from, and what tells whether the daemon's threads work. The
+  // endpoint's thread calls both.
+  void Serve(std::function<ServerNumbers()> source, std::function<bool()> is_alive = nullptr) {
+    page_.SetSource(std::move(source), std::move(is_alive));
+  }
   std::string text() const { return listener_.text(); }  // "127.0.0.1:9464"
 
  private:

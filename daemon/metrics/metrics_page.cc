@@ -45,6 +45,12 @@ void AppendSample(std::string_view line, std::string& out) {
   out += line.substr(end);
 }
 
+Readiness ReadinessOf(const ServerStatus& status) {
+  if (status.state != "ready") return {false, status.state};
+  if (status.drained) return {false, "drained: new jobs are refused"};
+  return {true, "ready"};
+}
+
 }  // namespace
 
 std::string ToOpenMetrics(const std::string& text) {
@@ -59,25 +65,54 @@ std::string ToOpenMetrics(const std::string& text) {
   return out + "# EOF\n";
 }
 
-void MetricsPage::SetSource(std::function<ServerNumbers()> source) {
+void MetricsPage::SetLoading(const std::string& server_name,
+                             std::function<std::pair<uint64_t, uint64_t>()> bytes) {
+  const MutexLock lock(mutex_);
+  server_name_ = server_name;
+  loading_ = std::move(bytes);
+  text_.clear();
+}
+
+void MetricsPage::SetSource(std::function<ServerNumbers()> source, std::function<bool()> is_alive) {
   const MutexLock lock(mutex_);
   source_ = std::move(source);
+  is_alive_ = std::move(is_alive);
+  loading_ = nullptr;
   text_.clear();
 }
 
 std::string MetricsPage::Text() {
   const MutexLock lock(mutex_);
-  if (!text_.empty() && SecondsSince(made_) < kFreshSeconds) return text_;
+  Refresh();
+  return text_;
+}
+
+Readiness MetricsPage::IsReady() {
+  const MutexLock lock(mutex_);
+  Refresh();
+  return readiness_;
+}
+
+bool MetricsPage::IsAlive() {
+  const MutexLock lock(mutex_);
+  return !is_alive_ || is_alive_();
+}
+
+void MetricsPage::Refresh() {
+  if (!text_.empty() && SecondsSince(made_) < kFreshSeconds) return;
   FamilyBuilder builder;
   AddProcessMetrics(builder);
   if (source_) {
-    AddServerMetrics(source_(), builder);
+    const ServerNumbers numbers = source_();
+    AddServerMetrics(numbers, builder);
+    readiness_ = ReadinessOf(numbers.status);
   } else {
     AddStateMetric("loading", builder);
+    if (loading_) AddLoading(server_name_, loading_(), builder);
+    readiness_ = {false, "loading"};
   }
   text_ = prometheus::TextSerializer().Serialize(std::move(builder).Finish());
   made_ = Clock::now();
-  return text_;
 }
 
 }  // namespace graphd

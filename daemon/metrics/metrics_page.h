@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -13,20 +14,42 @@ namespace graphd {
 // descriptions must not contain quotes.
 std::string ToOpenMetrics(const std::string& text);
 
+// Whether a daemon takes new jobs.
+struct Readiness {
+  bool is_ready = false;
+  std::string text;  // "ready", or the reason why it is not
+};
+
 // The page of the daemon's metrics in Prometheus's text format. It is made at most ten times a
 // second, so that frequent scrapes cost the daemon no more than rare ones. Thread-safe.
 class MetricsPage {
  public:
-  // Sets where the metrics come from: `source` is called under a lock by threads that ask for the
-  // text. Without a source, the daemon's state is "loading".
-  void SetSource(std::function<ServerNumbers()> source);
+  // Sets what the page has as long as there is no source: the server's name, and the bytes of its
+  // partitions that are in memory and those that will be, which is 0 if it is not known. `bytes` is
+  // called under a lock by threads that ask for the text.
+  void SetLoading(const std::string& server_name,
+                  std::function<std::pair<uint64_t, uint64_t>()> bytes);
+  // Sets where the metrics come from: both functions are called under a lock by threads that ask,
+  // and that of SetLoading no longer. Without a source, the daemon's state is "loading"; without
+  // `is_alive`, it is alive.
+  void SetSource(std::function<ServerNumbers()> source, std::function<bool()> is_alive = nullptr);
   // Returns the page.
   std::string Text();
+  // Returns whether the daemon has loaded its partitions and takes new jobs, as of the page.
+  Readiness IsReady();
+  // Returns whether the daemon's threads serve their connections.
+  bool IsAlive();
 
  private:
+  void Refresh() GRAPHD_REQUIRES(mutex_);
+
   Mutex mutex_;
   std::function<ServerNumbers()> source_ GRAPHD_GUARDED_BY(mutex_);
+  std::string server_name_ GRAPHD_GUARDED_BY(mutex_);
+  std::function<std::pair<uint64_t, uint64_t>()> loading_ GRAPHD_GUARDED_BY(mutex_);
+  std::function<bool()> is_alive_ GRAPHD_GUARDED_BY(mutex_);
   std::string text_ GRAPHD_GUARDED_BY(mutex_);
+  Readiness readiness_ GRAPHD_GUARDED_BY(mutex_);
   Clock::time_point made_ GRAPHD_GUARDED_BY(mutex_){};
 };
 

@@ -23,9 +23,13 @@ prometheus::ClientMetric::Histogram HistogramOf(const Durations& durations) {
   return out;
 }
 
-void AddGraph(const ServerStatus& status, FamilyBuilder& to) {
+void AddInfo(const std::string& server_name, const std::string& graph_name, FamilyBuilder& to) {
   to.Gauge("graphd_server_info", "The names of the server and of its graph; always 1.")
-      .Sample(1, {{"server_name", status.server_name}, {"graph_name", status.graph_name}});
+      .Sample(1, {{"server_name", server_name}, {"graph_name", graph_name}});
+}
+
+void AddGraph(const ServerStatus& status, FamilyBuilder& to) {
+  AddInfo(status.server_name, status.graph_name, to);
   to.Gauge("graphd_graph_partitions", "Partitions of the whole graph, on all servers.")
       .Sample(status.num_parts);
   to.Gauge("graphd_partition_nodes", "Nodes that a partition of this server owns.");
@@ -155,6 +159,17 @@ void AddStateMetric(const std::string& state, FamilyBuilder& to) {
   for (const char* each : {"loading", "ready", "draining"}) {
     to.Sample(state == each ? 1 : 0, {{"state", each}});
   }
+}
+
+void AddLoading(const std::string& server_name, std::pair<uint64_t, uint64_t> bytes,
+                FamilyBuilder& to) {
+  AddInfo(server_name, "", to);
+  to.Gauge("graphd_loading_bytes",
+           "Bytes of the partitions that are in memory; only while the server loads them.")
+      .Sample(Value(bytes.first));
+  to.Gauge("graphd_loading_total_bytes",
+           "Bytes that the partitions will take; 0 while this is not known.")
+      .Sample(Value(bytes.second));
 }
 
 void AddServerMetrics(const ServerNumbers& numbers, FamilyBuilder& to) {

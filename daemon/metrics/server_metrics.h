@@ -12,5 +12,8 @@ void AddServerMetrics(const ServerNumbers& numbers, FamilyBuilder& to);
 
 // Adds the metric of the daemon's state: "loading", "ready" or "draining".
 void AddStateMetric(const std::string& state, FamilyBuilder& to);
+// Adds how far the loading of the partitions has come: the bytes that are in memory, and all.
+void AddLoading(const std::string& server_name, std::pair<uint64_t, uint64_t> bytes,
+                FamilyBuilder& to);
 
 }  // namespace graphd

@@ -111,13 +111,17 @@ kj::Promise<void> RequestContext::RunCall(RequestKind kind, const char* operatio
       durations.Add(Clock::now() - start);
     });
     return call(request)
-        .catch_([&counters = counters_](kj::Exception&& exception) -> kj::Promise<void> {
-          counters.CountError(FromKj(exception, "a call").code());
+        .catch_([&counters = counters_, client = in_flight_,
+                 operation](kj::Exception&& exception) -> kj::Promise<void> {
+          const Error error = FromKj(exception, "a call");
+          counters.CountError(error.code());
+          client->LogFailed(operation, error);
           return kj::mv(exception);
         })
         .attach(kj::mv(count), kj::mv(session), kj::mv(time), kj::mv(request));
   } catch (const Error& error) {
     counters_.CountError(error.code());
+    in_flight_->LogFailed(operation, error);
     return ToKj(error);
   }
 }

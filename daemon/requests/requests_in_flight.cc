@@ -4,7 +4,25 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
+
 namespace graphd {
+namespace {
+
+LogLevel LevelOf(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInternal:
+    case ErrorCode::kIo:
+    case ErrorCode::kCorrupt:
+      return LogLevel::kWarning;
+    case ErrorCode::kDenied:
+      return LogLevel::kInfo;
+    default:
+      return LogLevel::kDebug;
+  }
+}
+
+}  // namespace
 
 const char* TextOf(RequestState state) {
   switch (state) {
@@ -43,6 +61,18 @@ void ClientRequests::AppendTo(Clock::time_point now, std::vector<RequestStatus>&
     out.push_back({request->operation_, TextOf(request->state_.load(std::memory_order_relaxed)),
                    std::chrono::duration<double>(now - request->since_).count(), job_id_, rank_,
                    pid_, peer_});
+  }
+}
+
+void ClientRequests::LogFailed(const char* operation, const Error& error) const noexcept {
+  try {
+    const std::string who = rank_ < 0 ? std::string("a launcher") : StrCat("trainer ", rank_);
+    LogLine(LevelOf(error.code()),
+            StrCat("a request (", operation, ") of ", who, " of job ", job_id_,
+                   " has failed: ", error.what()),
+            {job_id_, log_name_, operation});
+  } catch (const std::exception&) {
+    // Without memory for a line of the log there is none.
   }
 }
 

@@ -60,7 +60,8 @@ class ClientRequests : public std::enable_shared_from_this<ClientRequests> {
       : job_id_(member.job_id()),
         rank_(member.role() == JobRole::kLauncher ? -1 : member.rank()),
         pid_(peer.pid),
-        peer_(peer.text) {}
+        peer_(peer.text),
+        log_name_(peer.LogName()) {}
 
   // Starts a request. `operation` is a literal.
   RequestPtr Begin(const char* operation) {
@@ -68,13 +69,16 @@ class ClientRequests : public std::enable_shared_from_this<ClientRequests> {
   }
   // Appends the requests, the oldest first, with their ages at `now`.
   void AppendTo(Clock::time_point now, std::vector<RequestStatus>& out) const;
+  // Writes a request that has failed to the log: as a warning if the reason is the daemon's, as
+  // information if the client may not do it, and else, because the client knows, for debugging.
+  void LogFailed(const char* operation, const Error& error) const noexcept;
 
  private:
   friend class RequestInFlight;
   const std::string job_id_;
   const int rank_;
   const int64_t pid_;
-  const std::string peer_;
+  const std::string peer_, log_name_;
   mutable Mutex mutex_;
   std::list<const RequestInFlight*> requests_ GRAPHD_GUARDED_BY(mutex_);
 };

@@ -114,7 +114,7 @@ kj::Promise<void> ControlService::drain(DrainContext context) {
     const bool changed = context_.jobs.SetDrained(std::move(drained));
     context.getResults().setChanged(changed);
     if (changed) {
-      LogInfo(by,
+      LogInfo({.peer = peer_.LogName(), .op = "drain"}, by,
               params.getOn() ? " drains this server: new jobs are refused"
                              : " ends the drain: new jobs are taken again",
               InParentheses(reason));
@@ -130,7 +130,7 @@ kj::Promise<void> ControlService::endJob(EndJobContext context) {
     const std::string why = StrCat("job ", job, " was ended by ", NameOf(params.getBy()),
                                    InParentheses(CheckedText("reason", params.getReason())));
     const size_t members = context_.jobs.End(job, why);
-    LogInfo(why, "; it had ", members, " connections here");
+    LogInfo({job, peer_.LogName(), "end_job"}, why, "; it had ", members, " connections here");
     context.getResults().setMembers(static_cast<uint32_t>(members));
     return kj::READY_NOW;
   });
@@ -148,10 +148,11 @@ kj::Promise<void> ControlService::setLogLevel(SetLogLevelContext context) {
     if (!info_.set_log_level) Throw(ErrorCode::kUnavailable, "this graphd has no log level to set");
     const std::string by = NameOf(params.getBy());
     // The old level may hide the first line; then the second one is written under the new level.
-    LogInfo(by, " sets the log level to ", name);
+    const LogFields fields{.peer = peer_.LogName(), .op = "set_log_level"};
+    LogInfo(fields, by, " sets the log level to ", name);
     const LogLevel before = info_.set_log_level(*level);
     if (before > LogLevel::kInfo) {
-      LogInfo(by, " has set the log level from ", LogLevelName(before), " to ", name);
+      LogInfo(fields, by, " has set the log level from ", LogLevelName(before), " to ", name);
     }
     context.getResults().setBefore(LogLevelName(before));
     return kj::READY_NOW;

@@ -105,6 +105,13 @@ void DaemonService::NoteCall() {
   last_call_ = Clock::now();
 }
 
+void DaemonService::LogRefused(capnp::Text::Reader job, const Error& error) const {
+  LogFields fields{.peer = peer_.LogName(), .op = "attach"};
+  // A longer text is no job's id.
+  if (job.size() <= JobRegistry::kMaxJobId) fields.job.assign(job.begin(), job.size());
+  LogInfo(fields, "refusing the client ", fields.peer, ": ", error.what());
+}
+
 kj::Promise<void> DaemonService::attach(AttachContext context) {
   NoteCall();
   try {
@@ -148,6 +155,7 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
     attached_ = true;
     return kj::READY_NOW;
   } catch (const Error& error) {
+    LogRefused(context.getParams().getMember().getJobId(), error);
     return ToKj(error);
   }
 }
@@ -200,7 +208,7 @@ kj::Promise<void> DaemonService::shutdown(ShutdownContext context) {
             " attached; stop them first (graphctl stop), or use --force");
     }
     const double timeout = context.getParams().getTimeoutSeconds();
-    LogInfo("asked to stop by pid ", peer_.pid,
+    LogInfo({.peer = peer_.LogName(), .op = "shutdown"}, "asked to stop by pid ", peer_.pid,
             timeout < 0 ? std::string() : StrCat(" within ", timeout, " s"));
     info_.request_stop(timeout);
     return kj::READY_NOW;

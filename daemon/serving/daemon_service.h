@@ -44,6 +44,8 @@ class DaemonService final : public wire::Daemon::Server {
   static void WritePartitions(const ServedGraph& graph, bool want_segments,
                               wire::Daemon::AttachResults::Builder results);
   void NoteCall();
+  // Writes to the log that a client could not attach to a job.
+  void LogRefused(capnp::Text::Reader job, const Error& error) const;
 
   ServiceContext& context_;
   const DaemonInfo& info_;

@@ -45,12 +45,14 @@ kj::Promise<void> WhenUseless(kj::Timer& timer, Served& served, std::string peer
                                        write_timeout]() mutable -> kj::Promise<void> {
     if (served.impl.is_idle()) return kj::READY_NOW;
     if (served.connection.stream().StalledFor() > write_timeout) {
-      LogWarning("client ", peer, " has not read an answer for ", write_timeout.count(),
+      LogWarning({.peer = peer, .op = "connection"}, "client ", peer,
+                 " has not read an answer for ", write_timeout.count(),
                  " s (--write_timeout); its connection is closed");
       return kj::READY_NOW;
     }
     if (served.impl.has_lost_access()) {
-      LogInfo("client ", peer, " may no longer read this graph; its connection is closed");
+      LogInfo({.peer = peer, .op = "connection"}, "client ", peer,
+              " may no longer read this graph; its connection is closed");
       ::shutdown(socket, SHUT_RDWR);
       return kj::NEVER_DONE;
     }
@@ -94,7 +96,7 @@ kj::Promise<void> DataThread::ServeStream(kj::Own<kj::AsyncIoStream> stream, Pee
                     .then([number] { ::shutdown(number, SHUT_RDWR); })
                     .eagerlyEvaluate(nullptr);
   auto gone = served->connection.OnDisconnect().exclusiveJoin(
-      WhenUseless(timer, *served, std::move(peer.text), info_, number));
+      WhenUseless(timer, *served, peer.LogName(), info_, number));
   return gone.attach(kj::mv(ending), kj::mv(served));
 }
 

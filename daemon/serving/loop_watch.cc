@@ -32,7 +32,13 @@ bool LoopWatch::Check(Clock::time_point now) {
     }
     all_turn = all_turn && !loop.stuck;
   }
+  if (all_turn) last_good_ = now;
   return all_turn;
+}
+
+bool LoopWatch::IsAlive(Clock::time_point now) const {
+  const Clock::time_point last_good = last_good_;
+  return last_good == Clock::time_point{} || now - last_good < kDead;
 }
 
 }  // namespace graphd

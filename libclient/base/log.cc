@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/log.h"
 
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,20 +12,24 @@
 
 namespace graphd {
 namespace {
+
 std::atomic<LogLevel> g_level{LogLevel::kInfo};
-}
+std::atomic<LogSink*> g_sink{nullptr};
 
-void SetLogLevel(LogLevel level) noexcept { g_level.store(level, std::memory_order_relaxed); }
+// The file that JOURNAL_STREAM names, "<device>:<inode>"; zeros without one.
+struct JournalStream {
+  JournalStream() noexcept {
+    const char* const value = std::getenv("JOURNAL_STREAM");
+    if (value == nullptr || std::sscanf(value, "%llu:%llu", &device, &inode) != 2) inode = 0;
+  }
+  unsigned long long device = 0, inode = 0;
+};
 
-void LogLine(LogLevel level, const std::string& text) {
-  if (level < g_level.load(std::memory_order_relaxed)) return;
-  static const bool to_journal = std::getenv("JOURNAL_STREAM") != nullptr;
+void WriteToStandardError(LogLevel level, const std::string& text) {
   static constexpr const char* kNames[] = {"debug", "info", "warning", "error"};
-  static constexpr const char* kSyslog[] = {"<7>", "<6>", "<4>", "<3>"};
-  const auto index = static_cast<size_t>(level);
   std::string line;
-  if (to_journal) {
-    line = kSyslog[index] + text + "\n";
+  if (IsJournalStream(STDERR_FILENO)) {
+    line = JournalStreamLine(level, text);
   } else {
     timeval now{};
     gettimeofday(&now, nullptr);
@@ -33,9 +38,54 @@ void LogLine(LogLevel level, const std::string& text) {
     char stamp[48];
     std::snprintf(stamp, sizeof stamp, "%02d:%02d:%02d.%03d ", local.tm_hour, local.tm_min,
                   local.tm_sec, static_cast<int>(now.tv_usec / 1000));
-    line = stamp + std::string(kNames[index]) + " " + text + "\n";
+    line = stamp + std::string(kNames[static_cast<size_t>(level)]) + " " + text + "\n";
   }
   [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+}  // namespace
+
+void SetLogLevel(LogLevel level) noexcept { g_level.store(level, std::memory_order_relaxed); }
+
+void SetLogSink(LogSink* sink) noexcept { g_sink.store(sink, std::memory_order_release); }
+
+std::string IndentedText(const std::string& text) {
+  std::string shown;
+  for (const char byte : text) {
+    const auto code = static_cast<unsigned char>(byte);
+    if (byte == '\n') {
+      shown += "\n    ";
+    } else if (byte == '\t' || (code >= ' ' && code != 0x7f)) {
+      shown += byte;
+    } else {
+      char escaped[8];
+      std::snprintf(escaped, sizeof escaped, "\\x%02x", code);
+      shown += escaped;
+    }
+  }
+  return shown;
+}
+
+bool IsJournalStream(int fd) noexcept {
+  static const JournalStream stream;
+  if (stream.inode == 0) return false;
+  // Standard error may have become another file since: --log_file.
+  struct stat file {};
+  return ::fstat(fd, &file) == 0 && file.st_dev == stream.device && file.st_ino == stream.inode;
+}
+
+std::string JournalStreamLine(LogLevel level, const std::string& text) {
+  static constexpr const char* kSyslog[] = {"<7>", "<6>", "<4>", "<3>"};
+  return kSyslog[static_cast<size_t>(level)] + text + "\n";
+}
+
+void LogLine(LogLevel level, const std::string& text, const LogFields& fields) {
+  if (level < g_level.load(std::memory_order_relaxed)) return;
+  if (LogSink* const sink = g_sink.load(std::memory_order_acquire)) {
+    sink->Write(level, text, fields);
+  } else {
+    WriteToStandardError(level, text);
+  }
 }
 
 }  // namespace graphd

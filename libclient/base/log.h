@@ -4,25 +4,68 @@
 
 #include "base/strings.h"
 
-// Log lines on standard error: "<time> <level> <text>", or with the syslog level prefix "<6>" that
-// journald understands when standard error is its socket (JOURNAL_STREAM is set). Each line is one
-// write(2), so lines of several threads never mix. Thread-safe.
+// Log lines. They go to a LogSink or, without one, to standard error: "<time> <level> <text>", or
+// with the syslog level prefix "<6>" that journald understands if standard error is its stream.
+// Each line is one write(2), so lines of several threads never mix. Thread-safe.
 
 namespace graphd {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
+// The subject of a line, besides its text; an empty member says nothing.
+struct LogFields {
+  std::string job = {};   // the id of a job
+  std::string peer = {};  // a client, as its messages name it
+  // A literal that names what somebody else than the daemon had done: "attach". The lines of an
+  // operation are limited in number.
+  const char* op = "";
+};
+
+// A receiver of log lines. Its methods are called by any thread, must not throw, and must not log.
+class LogSink {
+ public:
+  virtual ~LogSink() = default;
+  virtual void Write(LogLevel level, const std::string& text, const LogFields& fields) noexcept = 0;
+};
+
 // Sets the lowest level that is logged; kInfo unless called.
 void SetLogLevel(LogLevel level) noexcept;
-void LogLine(LogLevel level, const std::string& text);
+// Sends lines to a sink, which has to exist until another call; null: to standard error.
+void SetLogSink(LogSink* sink) noexcept;
 
+void LogLine(LogLevel level, const std::string& text, const LogFields& fields = {});
+
+// Returns a text for one record of a log or a terminal: further lines are indented by four spaces,
+// so that none looks like another record, and control characters other than tabs are escaped.
+std::string IndentedText(const std::string& text);
+// Returns whether a descriptor is the stream to journald that the service manager has opened.
+bool IsJournalStream(int fd) noexcept;
+// Returns a line in the form that journald expects of such a stream: "<4>text\n".
+std::string JournalStreamLine(LogLevel level, const std::string& text);
+
+template <class... Args>
+void LogDebug(const LogFields& fields, const Args&... args) {
+  LogLine(LogLevel::kDebug, StrCat(args...), fields);
+}
+template <class... Args>
+void LogInfo(const LogFields& fields, const Args&... args) {
+  LogLine(LogLevel::kInfo, StrCat(args...), fields);
+}
 template <class... Args>
 void LogInfo(const Args&... args) {
   LogLine(LogLevel::kInfo, StrCat(args...));
 }
 template <class... Args>
+void LogWarning(const LogFields& fields, const Args&... args) {
+  LogLine(LogLevel::kWarning, StrCat(args...), fields);
+}
+template <class... Args>
 void LogWarning(const Args&... args) {
   LogLine(LogLevel::kWarning, StrCat(args...));
+}
+template <class... Args>
+void LogError(const LogFields& fields, const Args&... args) {
+  LogLine(LogLevel::kError, StrCat(args...), fields);
 }
 template <class... Args>
 void LogError(const Args&... args) {

@@ -183,4 +183,17 @@ TrafficCounts DistGraph::traffic() const noexcept {
 PartId DistGraph::local_partition() const noexcept { return session_->options().part; }
 bool DistGraph::is_mapped(PartId part) const { return access_->is_mapped(part); }
 
+void DistGraph::WaitForAll() const {
+  for (;;) {
+    try {
+      return session_->Barrier();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kDeadline) throw;
+      // The others may compute for longer than a call's timeout. If it is a server that does not
+      // answer, this throws the error again.
+      DistTensor::List(*this);
+    }
+  }
+}
+
 }  // namespace graphd

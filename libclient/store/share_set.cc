@@ -98,7 +98,8 @@ std::vector<ShareSet::SharePtr> ShareSet::BeginRemovalOf(const std::string& job)
   std::vector<SharePtr> taken;
   for (const uint32_t table : tables) {
     taken.push_back(BeginRemoval(table));
-    LogInfo("tensor '", taken.back()->record.spec.name, "' is deleted with its job ", job);
+    LogInfo({.job = job, .op = "delete_tensor"}, "tensor '", taken.back()->record.spec.name,
+            "' is deleted with its job ", job);
   }
   return taken;
 }

@@ -403,8 +403,8 @@ void TensorHost::EndJob(const std::string& job) {
     }
     Remove(orphans);
   } catch (...) {
-    LogError("tensors of job ", job, ", which has left: ", CurrentError().what(),
-             "; it will be tried again");
+    LogError({.job = job, .op = "delete_tensor"}, "tensors of job ", job,
+             ", which has left: ", CurrentError().what(), "; it will be tried again");
     const MutexLock lock(mutex_);
     leases_.Retry(job);
   }

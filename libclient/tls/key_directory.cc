@@ -19,6 +19,16 @@ constexpr size_t kMaxBytes = size_t{1} << 20;
 // Limits how often a pair is read again that somebody replaces all the time.
 constexpr int kMaxReadings = 100;
 
+// Returns the bits of a mode that do no harm although they open a file or directory to others. In a
+// directory of root's with the sticky bit, nobody can replace what belongs to somebody else. A file
+// of root's may be read by its group, because root has chosen both; this process is not root's
+// then, so that it reads the file as a member of that group. Kubernetes mounts Secrets in this way.
+mode_t HarmlessBits(const struct stat& info) {
+  if (info.st_uid != 0) return 0;
+  if (S_ISDIR(info.st_mode)) return (info.st_mode & S_ISVTX) != 0 ? 022 : 0;
+  return ::geteuid() != 0 ? S_IRGRP : 0;
+}
+
 // Throws unless only this process's user and root can change the file and, if it is private, read
 // it.
 void CheckPrivacy(const struct stat& info, const std::string& path, mode_t forbidden,
@@ -27,10 +37,13 @@ void CheckPrivacy(const struct stat& info, const std::string& path, mode_t forbi
     Throw(ErrorCode::kDenied, path, " belongs to user ", info.st_uid, ", who is neither you (",
           ::geteuid(), ") nor root; change its owner with chown, or make your own keys");
   }
-  if ((info.st_mode & forbidden) == 0) return;
+  const mode_t harmless = HarmlessBits(info);
+  if ((info.st_mode & forbidden & ~harmless) == 0) return;
   char mode[8];
   std::snprintf(mode, sizeof mode, "%04o", static_cast<unsigned>(info.st_mode & 07777));
-  const char* const allowed = S_ISDIR(info.st_mode) ? "0700" : "0600";
+  const char* const allowed = S_ISDIR(info.st_mode)       ? "0700"
+                              : (harmless & S_IRGRP) != 0 ? "0640"
+                                                          : "0600";
   Throw(ErrorCode::kDenied, path, " has mode ", mode, ", so others can ",
         (info.st_mode & forbidden & 022) != 0 ? "change" : "read", " it; run: chmod ", allowed, " ",
         path);

@@ -54,7 +54,8 @@ class KeyDirectory {
 };
 
 // Returns the text of a file with the checks of KeyDirectory::Read. `remedy` ends the error for a
-// missing file.
+// missing file. A private file that belongs to root may have the mode 0640 if this process is not
+// root's, and a directory of root's the mode 1777: this is how Kubernetes mounts a Secret.
 std::string ReadGuarded(const std::string& path, bool is_private, const std::string& remedy);
 // Returns numbers that change when the file is written or replaced.
 std::vector<int64_t> VersionOf(const std::string& path);

@@ -58,6 +58,7 @@ _graphctl() {
       'server'::undrain) verb='server undrain' ;;
       'server'::end_job) verb='server end_job' ;;
       'server'::log_level) verb='server log_level' ;;
+      'server'::logs) verb='server logs' ;;
       'server'::reload) verb='server reload' ;;
       'server'::switch) verb='server switch' ;;
       'tensors'::list) verb='tensors list' ;;
@@ -76,7 +77,7 @@ _graphctl() {
         *::--host-memory | *::--host-timeout | *::--host_memory | *::--host_timeout | \
         *::--html | *::--input | *::--input-format | *::--input_format | *::--interval | \
         *::--ip-config | *::--ip_config | *::--job | *::--jobs | *::--keys | *::--launcher | \
-        *::--limit | *::--lines | *::--log-dir | *::--log_dir | *::--master-port | \
+        *::--level | *::--limit | *::--lines | *::--log-dir | *::--log_dir | *::--master-port | \
         *::--master_port | *::--max-restarts | *::--max_restarts | *::--memory | \
         *::--memory-dir | *::--memory_dir | *::--nodes | *::--num-hops | *::--num-nodes | \
         *::--num-omp-threads | *::--num-parts | *::--num-samplers | *::--num-servers | \
@@ -87,12 +88,12 @@ _graphctl() {
         *::--part_method | *::--python | *::--reason | *::--rel-data-path | *::--rel_data_path | \
         *::--runtime-dir | *::--runtime_dir | *::--script-folder | *::--script_folder | \
         *::--secret | *::--seed | *::--separator | *::--server-grace | *::--server-name | \
-        *::--server_grace | *::--server_name | *::--split | *::--src-col | *::--src_col | \
-        *::--ssh-config | *::--ssh-port | *::--ssh-username | *::--ssh_config | *::--ssh_port | \
-        *::--ssh_username | *::--stall-timeout | *::--stall_timeout | *::--start-timeout | \
-        *::--start_timeout | *::--state-dir | *::--state_dir | *::--store-as | *::--store_as | \
-        *::--tensor | *::--tensors | *::--timeout | *::--trainer-hosts | *::--trainer_hosts | \
-        *::--workspace)
+        *::--server_grace | *::--server_name | *::--since | *::--split | *::--src-col | \
+        *::--src_col | *::--ssh-config | *::--ssh-port | *::--ssh-username | *::--ssh_config | \
+        *::--ssh_port | *::--ssh_username | *::--stall-timeout | *::--stall_timeout | \
+        *::--start-timeout | *::--start_timeout | *::--state-dir | *::--state_dir | \
+        *::--store-as | *::--store_as | *::--tensor | *::--tensors | *::--timeout | \
+        *::--trainer-hosts | *::--trainer_hosts | *::--wait | *::--workspace | *::-n)
         skip=yes ;;
     esac
   done
@@ -115,6 +116,8 @@ _graphctl() {
         mapfile -t COMPREPLY < <(compgen -W 'coo csc csr' -- "$current"); return ;;
     --objtype)
         mapfile -t COMPREPLY < <(compgen -W 'cut vol' -- "$current"); return ;;
+    --level)
+        mapfile -t COMPREPLY < <(compgen -W 'debug info warning error' -- "$current"); return ;;
     --part-method | --part_method)
         mapfile -t COMPREPLY < <(compgen -W 'metis ldg fennel random hash file' -- "$current"); return ;;
     --format)
@@ -136,10 +139,10 @@ _graphctl() {
         --num-trainers-per-machine | --num_hops | --num_nodes | --num_omp_threads | \
         --num_parts | --num_samplers | --num_servers | --num_trainers | \
         --num_trainers_per_machine | --part | --python | --reason | --seed | --server-grace | \
-        --server-name | --server_grace | --server_name | --split | --src-col | --src_col | \
-        --ssh-port | --ssh-username | --ssh_port | --ssh_username | --stall-timeout | \
-        --stall_timeout | --start-timeout | --start_timeout | --store-as | --store_as | \
-        --tensor | --tensors | --timeout)
+        --server-name | --server_grace | --server_name | --since | --split | --src-col | \
+        --src_col | --ssh-port | --ssh-username | --ssh_port | --ssh_username | \
+        --stall-timeout | --stall_timeout | --start-timeout | --start_timeout | --store-as | \
+        --store_as | --tensor | --tensors | --timeout | --wait | -n)
         return ;;
   esac
   if [[ -n $paths ]]; then
@@ -323,7 +326,7 @@ _graphctl() {
         --ssh-accept-new --connect-timeout --host-timeout'
       ;;
     'server')
-      verbs='start stop status drain undrain end_job log_level reload switch'
+      verbs='start stop status drain undrain end_job log_level logs reload switch'
       options='-h --help'
       ;;
     'server start')
@@ -356,7 +359,7 @@ _graphctl() {
     'server drain')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json
-        --reason'
+        --reason --wait'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
         --ssh-accept-new --connect-timeout --host-timeout'
       ;;
@@ -378,6 +381,13 @@ _graphctl() {
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
         --ssh-accept-new --connect-timeout --host-timeout'
+      ;;
+    'server logs')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout -f -n
+        --since --level --json'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout --follow --lines'
       ;;
     'server reload')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port

@@ -232,7 +232,8 @@ void DefineGraph(py::module_& m) {
              statistics["used_bytes"] = counts.used_bytes;
              return statistics;
            })
-      .def("barrier", [](const DistGraph& self) { Call([&] { self.Barrier(); }); });
+      .def("barrier", [](const DistGraph& self) { Call([&] { self.Barrier(); }); })
+      .def("wait_for_all", [](const DistGraph& self) { Call([&] { self.WaitForAll(); }); });
 }
 
 }  // namespace graphd::python

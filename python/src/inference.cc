@@ -28,7 +28,7 @@ void DefineInference(py::module_& m) {
       .def("tensor_name", &InferenceRun::TensorName)
       .def("is_persistent", &InferenceRun::IsPersistent)
       .def("finish_layer",
-           [](InferenceRun& self, int64_t unused) { Call([&] { self.FinishLayer(unused); }); });
+           [](InferenceRun& self, int64_t layer) { Call([&] { self.FinishLayer(layer); }); });
 }
 
 }  // namespace graphd::python

@@ -7,7 +7,7 @@ import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "integration", "launch"))
-from harness import BIN, ProcessTest, wait_until
+from harness import BIN, ProcessTest, partition, wait_until
 from machines import Cluster
 
 
@@ -20,6 +20,16 @@ def start_cluster(programs):
     for program in programs:
         shutil.copy(os.path.join(BIN, program), cluster.root + "/bin")
     return cluster
+
+
+def give_partitions(cluster):
+    """Makes a graph of three partitions. Each machine gets its own, as on real hosts, in /srv/ws."""
+    partition(cluster.root, 3)
+    for number, machine in enumerate(cluster.machines):
+        workspace = machine.folder + "/srv/ws"
+        os.mkdir(workspace)
+        shutil.copy(cluster.root + "/ring.json", workspace)
+        shutil.copytree(f"{cluster.root}/part{number}", f"{workspace}/part{number}")
 
 
 class ClusterCase(ProcessTest):

@@ -10,8 +10,8 @@ import subprocess
 import time
 import unittest
 
-from cluster_case import ClusterCase, start_cluster
-from harness import BIN, DEADLINE, SLOW, partition, read_line, wait_until
+from cluster_case import ClusterCase, give_partitions, start_cluster
+from harness import BIN, DEADLINE, SLOW, read_line, wait_until
 
 PORT = 30050
 STUBBORN = ("trap '' TERM INT HUP; (setsid sleep 3600 &); sleep 3600 & "
@@ -25,13 +25,7 @@ def setUpModule():
     cluster = start_cluster(("graphctl", "graphd"))
     unittest.addModuleCleanup(cluster.close)
     shutil.copy(os.path.join(BIN, "..", "tests", "ring_trainer"), cluster.root + "/bin")
-    # Like real hosts, each host has only its own partition.
-    partition(cluster.root, 3)
-    for number, machine in enumerate(cluster.machines):
-        workspace = machine.folder + "/srv/ws"
-        os.mkdir(workspace)
-        shutil.copy(cluster.root + "/ring.json", workspace)
-        shutil.copytree(f"{cluster.root}/part{number}", f"{workspace}/part{number}")
+    give_partitions(cluster)
     os.mkdir(cluster.operator.folder + "/srv/ws")
 
 

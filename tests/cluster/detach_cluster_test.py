@@ -10,8 +10,8 @@ import signal
 import subprocess
 import unittest
 
-from cluster_case import ClusterCase, start_cluster
-from harness import BIN, DEADLINE, SLOW, partition, read_line, wait_until
+from cluster_case import ClusterCase, give_partitions, start_cluster
+from harness import BIN, DEADLINE, SLOW, read_line, wait_until
 
 TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools")
 PYTHON = os.path.join(BIN, "..", "python")
@@ -25,12 +25,7 @@ def setUpModule():
     shutil.copy(os.path.join(TOOLS, "resuming_trainer.py"), cluster.root + "/bin")
     # The package of the build tree consists of links; the machines see copies.
     shutil.copytree(PYTHON, cluster.root + "/python")
-    partition(cluster.root, 3)
-    for number, machine in enumerate(cluster.machines):
-        workspace = machine.folder + "/srv/ws"
-        os.mkdir(workspace)
-        shutil.copy(cluster.root + "/ring.json", workspace)
-        shutil.copytree(f"{cluster.root}/part{number}", f"{workspace}/part{number}")
+    give_partitions(cluster)
     for machine in cluster.everyone():
         os.makedirs(machine.folder + "/srv/ws", exist_ok=True)
         with open(machine.folder + "/srv/ws/ip.txt", "w") as out:

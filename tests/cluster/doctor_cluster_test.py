@@ -10,8 +10,8 @@ import shutil
 import subprocess
 import unittest
 
-from cluster_case import ClusterCase, start_cluster
-from harness import DEADLINE, SLOW, partition, wait_until
+from cluster_case import ClusterCase, give_partitions, start_cluster
+from harness import DEADLINE, SLOW, wait_until
 
 GRAPHD_PORT = 30050
 
@@ -21,13 +21,9 @@ def setUpModule():
     cluster = start_cluster(("graphctl", "graphd"))
     unittest.addModuleCleanup(cluster.close)
     shutil.copytree(cluster.root + "/bin", cluster.root + "/real")
-    partition(cluster.root, 3)
-    for number, machine in enumerate(cluster.machines):
-        workspace = machine.folder + "/srv/ws"
-        os.mkdir(workspace)
+    give_partitions(cluster)
+    for machine in cluster.machines:
         os.mkdir(machine.folder + "/srv/state")
-        shutil.copy(cluster.root + "/ring.json", workspace)
-        shutil.copytree(f"{cluster.root}/part{number}", f"{workspace}/part{number}")
         # The findings must not depend on the machine that runs the test.
         for size, folder in (("1g", "/dev/shm"), ("2g", "/srv/state")):
             subprocess.run(machine.enter("mount", "-t", "tmpfs", "-o", f"size={size}", "none", folder),

@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds the Debian packages of a build tree (first argument), checks them with lintian, installs them
-# by apt in a Debian that has only a compiler, and uses them there: the programs, the
-# Python package, and the library, with which the README's trainer is built and run. The library is
-# also installed to a prefix on this machine and used from there. Needs root and Debian's mirror.
+# Installs the Debian packages in a folder (second argument) by apt in a Debian that has only a
+# compiler, and uses them there: the programs, the Python package, and the library, with which the
+# README's trainer is built and run. The library of the build tree (first argument) is also installed
+# to a prefix on this machine and used from there. Needs root and Debian's mirror.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source_dir=$(cd "$here/../.." && pwd)
 build=$1
+packages=$2
 
 if [ "$(id -u)" != 0 ]; then
   echo "installing Debian in a folder needs root: run this test as root" >&2
@@ -18,21 +19,17 @@ trap 'cd /; umount "$work"; rmdir "$work"' EXIT
 mount -t tmpfs -o size=4G,mode=755 graphd-deb "$work"  # avoids the disk: dpkg syncs every file
 
 cd "$work"
-cpack --config "$build/CPackConfig.cmake" -B "$work" >cpack.log 2>&1 || { cat cpack.log; exit 1; }
-lintian --allow-root --fail-on error "$work"/*.deb >lintian.log 2>&1 || { cat lintian.log; exit 1; }
-packed=$SECONDS
-
 cmake --install "$build" --prefix "$work/prefix" >install.log 2>&1 || { cat install.log; exit 1; }
 "$here/use_library.sh" "$source_dir/README.md" "$work/prefix"
 
 start=$SECONDS
 # shellcheck disable=SC2016  # mmdebstrap's own shell expands $1
 mmdebstrap --quiet --variant=apt --include=g++,make,cmake,pkg-config,python3 \
-  --customize-hook="cp $work/*.deb \"\$1/srv\"" \
+  --customize-hook="cp $packages/*.deb \"\$1/srv\"" \
   --customize-hook='chroot "$1" sh -c "apt-get install -y --no-install-recommends /srv/*.deb"' \
   "$(. /etc/os-release && echo "$VERSION_CODENAME")" root >debian.log 2>&1 ||
   { cat debian.log; exit 1; }
-echo "packed in $packed s, installed Debian with the packages in $((SECONDS - start)) s"
+echo "installed Debian with the packages in $((SECONDS - start)) s"
 
 cp -r "$here/use_installed.py" "$here/use_library.sh" "$here/trainer" "$source_dir/README.md" \
   "$source_dir/tests/fixtures/dgl/sbm_2p_metis" root/srv

@@ -50,6 +50,7 @@ void AddDrain(CLI::App& server);
 void AddEndJob(CLI::App& server);
 void AddLogLevel(CLI::App& server);
 void AddReload(CLI::App& server);
+void AddServerLogs(CLI::App& server);
 void AddSwitch(CLI::App& server);
 
 }  // namespace graphd::ctl

@@ -12,10 +12,12 @@ constexpr const char* kDrainExamples = R"(
 Jobs that are attached go on, and their processes may attach again. Others are refused with an error
 that says who has drained the server, until `graphctl server undrain` or the server's next start.
 Without --ip_config, all daemons of this machine with the server's name are drained.
+With --wait, the command returns when no job is attached, or fails with exit code 7 after that time.
 
 Examples:
   graphctl server drain --server_name products --reason "new disks at noon"
   graphctl server drain --server_name products --ip_config ip_config.txt
+  graphctl server drain --server_name products --wait 3600 && systemctl stop graphd@products
   graphctl server undrain --server_name products --ip_config ip_config.txt
 )";
 
@@ -51,6 +53,9 @@ void AddDrain(CLI::App& server) {
   CLI::App* const verb = AddControlVerb(
       server, "drain", "Refuse new jobs, while those that run go on", kDrainExamples, drain);
   AddReason(*verb, *drain);
+  verb->add_option("--wait", drain->order.wait,
+                   "Seconds to wait until no job is attached (default: return at once)")
+      ->check(CLI::NonNegativeNumber);
   verb->callback([drain] { Drain(*drain); });
   auto undrain = std::make_shared<ControlArguments>();
   AddControlVerb(server, "undrain", "Take new jobs again", kDrainExamples, undrain)

@@ -9,6 +9,7 @@ void AddServerControl(CLI::App& app) {
   AddDrain(server);
   AddEndJob(server);
   AddLogLevel(server);
+  AddServerLogs(server);
   AddReload(server);
   AddSwitch(server);
 }

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ctl/verbs/jobs/job_follower.h"
 
-#include <poll.h>
-#include <signal.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -13,96 +8,47 @@
 #include "ctl/hosts/frame_contents.h"
 #include "ctl/plan/json_value.h"
 #include "ctl/ssh/ssh_link.h"
-#include "ctl/terminal/signals.h"
 
 namespace graphd::ctl {
 
-JobFollower::JobFollower(std::vector<HostPlan> hosts, HostOptions options, FollowSpec follow,
-                         bool tells_news)
-    : plans_(std::move(hosts)),
-      options_(std::move(options)),
+namespace {
+
+std::vector<HostPlan> WithFollow(std::vector<HostPlan> plans, const FollowSpec& follow) {
+  for (HostPlan& plan : plans) plan.order.follow = follow;
+  return plans;
+}
+
+std::vector<std::string> NamesOf(const std::vector<HostPlan>& plans) {
+  std::vector<std::string> names;
+  for (const HostPlan& plan : plans) names.push_back(plan.name);
+  return names;
+}
+
+}  // namespace
+
+JobFollower::JobFollower(const std::vector<HostPlan>& hosts, const HostOptions& options,
+                         FollowSpec follow, bool tells_news)
+    : HostFollower(WithFollow(hosts, follow), NamesOf(hosts),
+                   LinksOverSsh(options.own_path, options.graphctl, options.ssh)),
       follow_(std::move(follow)),
       tells_news_(tells_news),
-      hosts_(plans_.size()) {}
+      hosts_(hosts.size()) {}
 
-int JobFollower::Run() {
-  const UniqueFd signals = WatchSignals();
-  OpenLinks();
-  while (!AllClosed() || !console_.empty()) {
-    const bool take = !console_.full();
-    pollfd inputs[3] = {{take ? queue_.fd() : -1, POLLIN, 0},
-                        {signals.get(), POLLIN, 0},
-                        {console_.fd(), POLLOUT, 0}};
-    ::poll(inputs, 3, 1000);
-    signalfd_siginfo info{};
-    if (::read(signals.get(), &info, sizeof info) == sizeof info) {
-      if (follow_.until_end) {
-        PrintMessage(StrCat("job ", follow_.job, " goes on; `graphctl stop ", follow_.job,
-                            "` with the same options ends it"));
-      }
-      Leave(128 + static_cast<int>(info.ssi_signo));
-    }
-    if (take) {
-      for (const HostEvent& event : queue_.TakeAll()) Handle(event);
-    }
-    console_.WriteSome();
-    if (console_.out_is_broken()) Leave(128 + SIGPIPE);
-  }
-  const int code = Conclude();
-  console_.WriteOrDrop();
-  return code;
+void JobFollower::OnSignal() {
+  if (!follow_.until_end) return;
+  PrintMessage(StrCat("job ", follow_.job, " goes on; `graphctl stop ", follow_.job,
+                      "` with the same options ends it"));
 }
 
-// Exits without the links' threads, which wait while the queue of events is full.
-void JobFollower::Leave(int code) {
-  console_.WriteOrDrop();
-  ::_exit(code);
+bool JobFollower::HasToldAll(size_t host, const HostEvent& closed) const {
+  return closed.text.empty() && !hosts_[host].state.is_null();
 }
 
-void JobFollower::OpenLinks() {
-  ::signal(SIGPIPE, SIG_IGN);
-  const LinkOpener open = LinksOverSsh(options_.own_path, options_.graphctl, options_.ssh);
-  for (size_t i = 0; i < plans_.size(); i++) {
-    HostOrder order = plans_[i].order;
-    order.version = GRAPHD_VERSION;
-    order.follow = follow_;
-    hosts_[i].link = open(i, plans_[i], queue_);
-    hosts_[i].link->Send(EncodeOrder(order));
-  }
-}
-
-void JobFollower::Handle(const HostEvent& event) {
-  Host& host = hosts_[event.host];
-  switch (event.kind) {
-    case HostEvent::Kind::kFrame:
-      return OnFrame(host, event);
-    case HostEvent::Kind::kNoise:
-      return console_.Add(STDERR_FILENO,
-                          StrCat("[", plans_[event.host].name, "] ", event.text, "\n"));
-    case HostEvent::Kind::kClosed:
-      host.closed = true;
-      if (host.error.empty() && (!event.text.empty() || host.state.is_null())) {
-        host.code = event.code;
-        host.error = event.text.empty() ? "its graphctl ended without an answer" : event.text;
-      }
-  }
-}
-
-void JobFollower::OnFrame(Host& host, const HostEvent& event) {
-  const std::string kind = ValueOr(event.header, "t", "");
+void JobFollower::OnFrame(size_t host, const std::string& kind, const HostEvent& event) {
   if (kind == "out") {
     PrintLines(event);
   } else if (kind == "job") {
-    OnState(host, event.header);
-  } else if (kind == "error") {
-    host.code = ErrorCodeFromName(ValueOr(event.header, "code", ""));
-    host.error = ValueOr(event.header, "text", "it failed");
-  } else if (kind == "hello") {
-    const std::string version = ValueOr(event.header, "version", "?");
-    if (version == GRAPHD_VERSION) return;
-    host.code = ErrorCode::kVersion;
-    host.error = StrCat("it has graphctl ", version, " and this is ", GRAPHD_VERSION,
-                        "; install the same version on both, or name another with --graphctl");
+    OnState(hosts_[host], event.header);
   }
 }
 
@@ -127,8 +73,9 @@ void JobFollower::NoteMissingHosts(const nlohmann::json& state) {
   if (has_noted_missing_ || !follow_.output) return;
   std::vector<std::string> missing;
   for (const auto& address : TextsIn(state, "trainer_hosts")) {
-    const auto is_it = [&address](const HostPlan& plan) { return plan.name == address; };
-    if (std::none_of(plans_.begin(), plans_.end(), is_it)) missing.push_back(address);
+    bool is_asked = false;
+    for (size_t i = 0; i < num_hosts(); i++) is_asked |= label(i) == address;
+    if (!is_asked) missing.push_back(address);
   }
   if (missing.empty()) return;
   has_noted_missing_ = true;
@@ -147,15 +94,7 @@ void JobFollower::PrintLines(const HostEvent& event) {
     labelled.append(label).append(lines.substr(0, end + 1));
     lines.remove_prefix(end + 1);
   }
-  console_.Add(STDOUT_FILENO, labelled);
-}
-
-void JobFollower::PrintMessage(const std::string& text) {
-  console_.Add(STDERR_FILENO, "graphctl: " + text + "\n");
-}
-
-bool JobFollower::AllClosed() const {
-  return std::all_of(hosts_.begin(), hosts_.end(), [](const Host& host) { return host.closed; });
+  Print(labelled);
 }
 
 int JobFollower::Conclude() {
@@ -164,10 +103,9 @@ int JobFollower::Conclude() {
   size_t told = 0, over = 0;
   for (size_t i = 0; i < hosts_.size(); i++) {
     const Host& host = hosts_[i];
-    const std::string& name = plans_[i].name;
-    if (!host.error.empty()) {
-      PrintMessage(StrCat(name, ": ", host.error));
-      if (failure == 0) failure = ExitCode(host.code);
+    if (!error(i).empty()) {
+      PrintMessage(StrCat(label(i), ": ", error(i)));
+      if (failure == 0) failure = ExitCode(code(i));
       continue;
     }
     told++;
@@ -177,7 +115,7 @@ int JobFollower::Conclude() {
           !outcome || ValueOr(host.state, "ended_at", 0.0) < ValueOr(*outcome, "ended_at", 0.0);
       if (earlier) outcome = &host.state;
     } else if (!host.lives) {
-      PrintMessage(StrCat(name, ": the supervisor of job ", follow_.job,
+      PrintMessage(StrCat(label(i), ": the supervisor of job ", follow_.job,
                           " was killed, or the host was restarted; its trainers ended with it. "
                           "What it said is in ",
                           host.directory, "/supervisor.log there"));
@@ -192,15 +130,15 @@ int JobFollower::Conclude() {
   }
   if (!outcome || !follow_.until_end) return 0;
   const std::string reason = ValueOr(*outcome, "reason", "");
-  const int code = ReadExit(*outcome).code;
+  const int exit_code = ReadExit(*outcome).code;
   if (tells_news_) {
     PrintMessage(StrCat("job ", follow_.job, " has ended",
                         reason.empty() ? ": every trainer has succeeded" : ": " + reason,
-                        code == 0 || follow_.output
+                        exit_code == 0 || follow_.output
                             ? std::string()
                             : StrCat("; `graphctl logs ", follow_.job, "` shows its output")));
   }
-  return code;
+  return exit_code;
 }
 
 }  // namespace graphd::ctl

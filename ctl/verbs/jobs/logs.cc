@@ -10,7 +10,8 @@ namespace {
 
 constexpr const char* kLogsExamples = R"(
 Shows the output of a job's trainers that is kept on its hosts, also after the job's end: of each
-trainer up to 32 MiB. `graphctl attach` shows what comes later, too.
+trainer up to 32 MiB. `graphctl attach` shows what comes later, too. `graphctl server logs` shows the
+logs of the servers.
 
 Examples:
   graphctl logs 1120-130501-4711 --ip_config ip_config.txt

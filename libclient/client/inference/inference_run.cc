@@ -235,20 +235,10 @@ bool InferenceRun::IsPersistent(int64_t layer) const noexcept {
   return layer == state_->num_layers - 1 ? state_->persistent : state_->resume;
 }
 
-void InferenceRun::FinishLayer(int64_t unused) {
-  for (;;) {
-    try {
-      state_->graph.Barrier();
-      break;
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::kDeadline) throw;
-      // The others may have more nodes than fit into a call's timeout. If it is a server that does
-      // not answer, this throws the error again.
-      DistTensor::List(state_->graph);
-    }
-  }
-  if (state_->is_first() && unused >= 0)
-    state_->Drop(state_->WithTypes(state_->layer_name(unused)));
+void InferenceRun::FinishLayer(int64_t layer) {
+  state_->graph.WaitForAll();
+  if (state_->is_first() && layer > 0)
+    state_->Drop(state_->WithTypes(state_->layer_name(layer - 1)));
 }
 
 }  // namespace graphd

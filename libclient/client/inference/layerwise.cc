@@ -23,29 +23,24 @@ constexpr int64_t kMaskRowsAtOnce = int64_t{4} << 20;
 // The nodes that this trainer computes in a layer, by node type.
 using Shares = std::vector<std::vector<int64_t>>;
 
-// Calls f with the elements of a mask, piece by piece.
-void ForEachPiece(const DistTensor& mask,
-                  const std::function<void(std::span<const std::byte>)>& f) {
+// A mask as runs are compared by it.
+struct MaskSummary {
+  std::string checksum;
+  bool chooses_any = false;
+};
+
+MaskSummary Summarize(const DistTensor& mask) {
+  MaskSummary summary;
+  Checksum sum;
   for (int64_t begin = 0; begin < mask.num_rows(); begin += kMaskRowsAtOnce) {
     const Tensor rows = mask.Slice(begin, std::min(begin + kMaskRowsAtOnce, mask.num_rows()));
-    f({rows.data(), rows.num_bytes()});
+    const std::span<const std::byte> bytes(rows.data(), rows.num_bytes());
+    sum.Update(bytes);
+    summary.chooses_any |= std::any_of(bytes.begin(), bytes.end(),
+                                       [](std::byte each) { return each != std::byte{0}; });
   }
-}
-
-// Returns a checksum of a mask, by which runs are compared.
-std::string ChecksumOf(const DistTensor& mask) {
-  Checksum sum;
-  ForEachPiece(mask, [&](auto piece) { sum.Update(piece); });
-  return StrCat(sum.Digest());
-}
-
-bool ChoosesNothing(const DistTensor& mask) {
-  bool nothing = true;
-  ForEachPiece(mask, [&](auto piece) {
-    nothing &= std::count(piece.begin(), piece.end(), std::byte{0}) ==
-               static_cast<std::ptrdiff_t>(piece.size());
-  });
-  return nothing;
+  summary.checksum = StrCat(sum.Digest());
+  return summary;
 }
 
 // Writes the rows of one batch at a time while the next batch is computed.
@@ -93,13 +88,17 @@ class WriteBehind {
   std::future<void> writing_;  // its destructor waits
 };
 
-// One call of Layerwise.
+// Carries out one call of Layerwise.
 class FullGraph {
  public:
   FullGraph(const DistGraph& graph, const std::vector<LayerFunction>& layers,
             const std::vector<DistTensor>& features, const LayerwiseOptions& options)
       : graph_(graph), layers_(layers), options_(options) {
     Check(features);
+    for (const FeatureOfEdgeType& each : options.edge_features) {
+      edge_features_.push_back(graph.edata(each.name, each.etype));
+    }
+    SummarizeMasks();
     MakeSamplers();
     shares_ = Split({});
     last_shares_ = options.nodes.empty() ? shares_ : Split(options.nodes);
@@ -115,7 +114,7 @@ class FullGraph {
     for (int64_t layer = 0; layer < num_layers(); layer++) {
       if (layer >= first.layer) Compute(layer, layer == first.layer ? first.batches : 0);
       before_ += NumBatches(layer);
-      run_->FinishLayer(layer - 1);
+      run_->FinishLayer(layer);
     }
     std::vector<DistTensor> results;
     for (const auto& each : TensorsOf(num_layers() - 1)) {
@@ -170,16 +169,9 @@ class FullGraph {
     }
     CheckOfNodes(features, "feature");
     CheckOfNodes(options_.nodes, "mask");
-    if (!options_.nodes.empty() &&
-        std::all_of(options_.nodes.begin(), options_.nodes.end(), ChoosesNothing)) {
-      Throw(ErrorCode::kInvalid, "the masks of nodes choose none; expected one at least");
-    }
     if (options_.num_workers < -1 || options_.num_workers > kMaxWorkers) {
       Throw(ErrorCode::kInvalid, "num_workers ", options_.num_workers, ": expected -1..",
             kMaxWorkers);
-    }
-    for (const FeatureOfEdgeType& each : options_.edge_features) {
-      graph_.edata(each.name, each.etype);  // throws if there is none
     }
   }
 
@@ -205,6 +197,19 @@ class FullGraph {
       }
       seen[static_cast<size_t>(each.type())] = true;
     }
+  }
+
+  void SummarizeMasks() {
+    bool choose_any = options_.nodes.empty();
+    for (const DistTensor& mask : options_.nodes) {
+      MaskSummary summary = Summarize(mask);
+      choose_any |= summary.chooses_any;
+      masks_.push_back(StrCat(mask.type(), "=", summary.checksum));
+    }
+    if (!choose_any) {
+      Throw(ErrorCode::kInvalid, "the masks of nodes choose none; expected one at least");
+    }
+    std::sort(masks_.begin(), masks_.end());
   }
 
   void MakeSamplers() {
@@ -234,12 +239,9 @@ class FullGraph {
   }
 
   InferenceRun::Arguments ArgumentsOf(const std::vector<DistTensor>& features) const {
-    const auto of_types = [&](const std::vector<DistTensor>& tensors, auto value) {
-      std::vector<std::string> texts;
-      for (const DistTensor& each : tensors) texts.push_back(StrCat(each.type(), "=", value(each)));
-      std::sort(texts.begin(), texts.end());
-      return Join(texts, ",");
-    };
+    std::vector<std::string> names;
+    for (const DistTensor& each : features) names.push_back(StrCat(each.type(), "=", each.name()));
+    std::sort(names.begin(), names.end());
     std::vector<std::string> fanouts, edge_features;
     for (size_t layer = 0; options_.fanouts && layer < layers_.size(); layer++) {
       const auto of_layer = options_.fanouts->OfTypes(layer, graph_.schema().num_etypes());
@@ -253,8 +255,8 @@ class FullGraph {
     return {{"batch_size", StrCat(options_.batch_size)},
             {"edge_features", Join(edge_features, ",")},
             {"fanouts", options_.fanouts ? Join(fanouts, ",") : "all"},
-            {"features", of_types(features, [](const DistTensor& t) { return t.name(); })},
-            {"nodes", options_.nodes.empty() ? "all" : of_types(options_.nodes, ChecksumOf)},
+            {"features", Join(names, ",")},
+            {"nodes", masks_.empty() ? "all" : Join(masks_, ",")},
             {"seed", StrCat(options_.seed)},
             {"version", options_.version}};
   }
@@ -338,9 +340,9 @@ class FullGraph {
       made.batch.rows.push_back(inputs_[t] ? inputs_[t]->Read(made.batch.block.src_nodes[t])
                                            : Tensor());
     }
-    for (const FeatureOfEdgeType& each : options_.edge_features) {
-      const BlockEdges& edges = made.batch.block.edges[static_cast<size_t>(each.etype)];
-      made.batch.edge_rows.push_back(graph_.edata(each.name, each.etype).Read(edges.edge_ids));
+    for (const DistTensor& feature : edge_features_) {
+      const BlockEdges& edges = made.batch.block.edges[static_cast<size_t>(feature.type())];
+      made.batch.edge_rows.push_back(feature.Read(edges.edge_ids));
     }
     return made;
   }
@@ -366,6 +368,8 @@ class FullGraph {
   const std::vector<LayerFunction>& layers_;
   const LayerwiseOptions& options_;
   std::vector<NeighborSampler> samplers_;  // one per layer
+  std::vector<DistTensor> edge_features_;
+  std::vector<std::string> masks_;  // type and checksum of each
   Shares shares_, last_shares_;
   Tensors inputs_;      // tensors that the current layer reads
   int64_t before_ = 0;  // batches of this trainer in the layers before the current one

@@ -15,7 +15,7 @@ namespace {
 // Bytes per read: large enough that system calls cost little, small enough to be hashed from the L2
 // cache.
 constexpr size_t kReadBytes = size_t{1} << 20;
-constexpr uint64_t kProgressBytes = uint64_t{32} << 20;
+constexpr uint64_t kProgressBytes = uint64_t{4} << 20;
 
 // Returns a name for a memfd, which may have at most 249 bytes.
 std::string MemoryName(const std::string& directory, const std::string& file) {

@@ -147,6 +147,10 @@ class DistGraph {
 
   // Waits for all trainers of the job, as Session::Barrier does. Matches barrier().
   void Barrier() const { session_->Barrier(); }
+  // Waits for all trainers as Barrier does, however long the others compute. Throws
+  // Error(kUnavailable) if a trainer has left the job, and Error(kDeadline) if a server does not
+  // answer.
+  void WaitForAll() const;
 
   // Internal: access of samplers to the partitions.
   const std::shared_ptr<GraphAccess>& access() const noexcept { return access_; }

@@ -50,11 +50,10 @@ class InferenceRun {
   std::string TensorName(int64_t layer, const std::string& type_name) const;
   // Returns whether a layer's tensor must be persistent.
   bool IsPersistent(int64_t layer) const noexcept;
-  // Waits for all trainers, however long the others compute, and drops the tensors of a layer that
-  // all have used; none for layer -1. Each trainer calls it once after each layer, also after those
-  // that were complete before. Throws Error(kUnavailable) if a trainer has left the job,
-  // Error(kDeadline) if a server does not answer.
-  void FinishLayer(int64_t unused);
+  // Waits until all trainers have finished a layer (DistGraph::WaitForAll), and drops the tensors
+  // of the layer before, which all have used then. Each trainer calls it once after each layer,
+  // also after those that were complete before. Throws as WaitForAll does.
+  void FinishLayer(int64_t layer);
 
  private:
   struct State;

@@ -61,8 +61,8 @@ void TablePreparer::Prepare(const std::weak_ptr<Table>& weak) {
     if (table == nullptr || page == table->arena().num_pages() || stopping()) return;
     if (checked < kHugePage) {
       if (table->arena().room() < kCheckedBytes) {
-        LogInfo(NamedTable(table->spec().name), ": memory is short, so rows take it when they are ",
-                "first used");
+        LogInfo({.op = "create_tensor"}, NamedTable(table->spec().name),
+                ": memory is short, so rows take it when they are ", "first used");
         return;
       }
       checked = kCheckedBytes;

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from .. import backend
 from ..distributed.policy import PartitionPolicy
 from ..distributed.tensor import DistTensor
-from ..errors import DeadlineError, NotFoundError
+from ..errors import NotFoundError
 from ..graph_base import GraphBase
 
 _SUMS = "graphd.inference:total"
@@ -25,13 +25,7 @@ def wait_for_all(g: GraphBase) -> None:
     graphd.errors.DeadlineError
         If a server does not answer.
     """
-    while True:
-        try:
-            return g.session.barrier()
-        except DeadlineError:
-            # The others may have more nodes than fit into a call's timeout. If it is the server that
-            # does not answer, this raises the error again.
-            DistTensor.list(g)
+    g.handle.wait_for_all()
 
 
 def total(g: GraphBase, numbers: Sequence[int]) -> list[int]:

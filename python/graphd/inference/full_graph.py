@@ -211,7 +211,7 @@ class _FullGraph:
             if layer >= first:
                 self._compute(layer, done if layer == first else 0, before)
                 before += self._num_batches(layer)
-            self._run.finish_layer(layer - 1)
+            self._run.finish_layer(layer)
         found = self._tensors(len(self._layers) - 1)
         if self._is_typed:
             return found

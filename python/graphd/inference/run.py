@@ -88,6 +88,6 @@ class Run:
         except NotFoundError:
             return None
 
-    def finish_layer(self, unused: int) -> None:
-        """Waits for all trainers, and drops the tensors of a layer that all have used."""
-        self._run.finish_layer(unused)
+    def finish_layer(self, layer: int) -> None:
+        """Waits until all trainers have finished a layer, and drops the tensors of the one before."""
+        self._run.finish_layer(layer)

@@ -37,6 +37,9 @@ class Control(GraphctlTest):
         self.assertEqual(done.stdout.count("drained; 1 job goes on"), 2, done.stdout)
         again = self.graphctl("server", "drain", *HERE, "--reason", "new disks")
         self.assertEqual(again.stdout.count("was already drained"), 2, again.stdout)
+        late = self.graphctl("server", "drain", *HERE, "--reason", "new disks", "--wait", "0.5")
+        self.assertEqual(late.returncode, 7, late.stderr)
+        self.assertRegex(late.stderr, r"after 0.5 s job \S+ is still attached; wait again")
         refused = self.launch("true", trainers=1)
         self.assertEqual(refused.returncode, 10, refused.stderr)
         self.assertIn("takes no new jobs", refused.stderr)
@@ -50,13 +53,20 @@ class Control(GraphctlTest):
         # A checkpoint can be made before a server is stopped: graphctl's own calls are no new jobs.
         made = self.graphctl("checkpoint", "list", *HERE)
         self.assertEqual(made.returncode, 0, made.stderr)
+        # A drain waits for the end of jobs, also for a slow one's.
+        waiting = self.start("server", "drain", *HERE, "--reason", "new disks", "--wait",
+                             str(DEADLINE))
+        self.assertRaises(subprocess.TimeoutExpired, waiting.wait, 0.5)
+        job.terminate()
+        job.communicate()
+        shown, _ = waiting.communicate(timeout=DEADLINE)
+        self.assertEqual(waiting.returncode, 0, shown)
+        self.assertEqual(shown.count("was already drained; no job is attached"), 2, shown)
         answers = self.json_of("server", "undrain", *HERE)
         self.assertEqual([(each["ok"], each["changed"]) for each in answers], [(True, True)] * 2)
         admitted = self.launch("true", trainers=1)
         self.assertEqual(admitted.returncode, 0, admitted.stderr)
         self.stop_server("--force")
-        job.kill()
-        job.communicate()
 
     def test_requests_in_flight_are_listed(self):
         self.start_server()

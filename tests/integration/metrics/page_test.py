@@ -3,9 +3,7 @@
 """Tests the page of graphd for people: a real browser shows a real server, and what it shows is
 compared with what clients did."""
 
-import html.parser
 import os
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -17,31 +15,10 @@ import graphd
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "python"))
+sys.path.insert(0, HERE)
+from browser import browse  # noqa: E402
+
 import support  # noqa: E402
-
-
-class Text(html.parser.HTMLParser):
-    """The texts of a page's elements, without scripts and styles, and the class of its state."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.texts, self.state, self.hidden = [], None, 0
-        self.feed(page)
-
-    def handle_starttag(self, tag, attributes):
-        self.hidden += tag in ("script", "style", "noscript")
-        if ("id", "state") in attributes:
-            self.state = dict(attributes)["class"]
-
-    def handle_endtag(self, tag):
-        self.hidden -= tag in ("script", "style", "noscript")
-
-    def handle_data(self, data):
-        if not self.hidden and data.strip():
-            self.texts.append(data.strip())
-
-    def after(self, text):
-        return self.texts[self.texts.index(text) + 1]
 
 
 class Page(unittest.TestCase):
@@ -53,26 +30,7 @@ class Page(unittest.TestCase):
 
     def browse(self, milliseconds, url=None):
         """Returns the page after these milliseconds, and what the browser's console said."""
-        with tempfile.TemporaryDirectory() as profile:
-            done = subprocess.run(
-                [
-                    "chromium",
-                    "--headless",
-                    "--no-sandbox",  # the sandbox refuses root
-                    "--disable-gpu",
-                    "--enable-logging=stderr",
-                    f"--user-data-dir={profile}",
-                    f"--virtual-time-budget={milliseconds}",
-                    "--dump-dom",
-                    url or f"http://{self.address}/",
-                ],
-                capture_output=True,
-                text=True,
-                timeout=120,
-            )
-        self.assertEqual(done.returncode, 0, done.stderr)
-        said = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-        return Text(done.stdout), said
+        return browse(url or f"http://{self.address}/", milliseconds)
 
     def test_a_browser_shows_the_server_and_its_job(self):
         os.environ.update(GRAPHD_RUNTIME_DIR=self.daemons.runtime, GRAPHD_TRANSPORT="tcp")

@@ -40,6 +40,35 @@ for round in first second; do
 done
 check "the server outlives its jobs" [ "$(property MainPID)" = "$main" ]
 
+# The lines of the log have fields, by which the journal finds them.
+fields() { journalctl --no-pager --output=json "$@"; }
+field() { /usr/bin/python3 -c 'import json, sys; print(json.loads(sys.stdin.readline()).get(sys.argv[1]))' "$1"; }
+id=$(fields GRAPHD_SERVER=debian GRAPHD_OP=attach | field GRAPHD_JOB)
+check "the journal names a job that has attached: $id" [ -n "$id" ] && [ "$id" != None ]
+check "the journal finds both records of this job" \
+  [ "$(journalctl --no-pager --output=cat "GRAPHD_JOB=$id" | paste -sd,)" = "job $id has attached,job $id has left" ]
+check "their priority is info" [ "$(fields "GRAPHD_JOB=$id" | field PRIORITY)" = 6 ]
+check "their program is graphd" [ "$(fields "GRAPHD_JOB=$id" | field SYSLOG_IDENTIFIER)" = graphd ]
+check "they belong to the unit" [ "$(fields "GRAPHD_JOB=$id" | field _SYSTEMD_UNIT)" = graphd@debian.service ]
+timeout 60 graphctl server logs --server_name debian --follow --since "$(date '+%F %T')" >followed.log 2>&1 &
+following=$!
+graphctl server drain --server_name debian --ip_config ip_config.txt --reason 'for the log' >/dev/null
+graphctl server undrain --server_name debian --ip_config ip_config.txt >/dev/null
+peer=$(fields GRAPHD_SERVER=debian GRAPHD_OP=drain | field GRAPHD_PEER)
+check "the journal says who has drained it: $peer" grep -qE '^pid [0-9]+, uid 0$' <<<"$peer"
+for _ in $(seq 200); do grep -q 'ends the drain' followed.log && break; sleep 0.05; done
+kill $following
+if grep -q 'drains this server.*for the log' followed.log && grep -q 'ends the drain' followed.log; then
+  ok "graphctl server logs follows the journal"
+else
+  bad "graphctl server logs does not follow the journal"; cat followed.log
+fi
+graphctl server logs --server_name debian --ip_config ip_config.txt --json >logs.json || bad "graphctl server logs"
+check "graphctl server logs shows the job with its field" grep -q "\"job\":\"$id\"" logs.json
+check "it also shows what systemd says about the unit" grep -q '"program":"systemd"' logs.json
+graphctl server logs --server_name debian --level warning --json >warnings.json || bad "graphctl server logs --level"
+check "a level hides less important records" bash -c '! grep -q "\"level\":\"info\"" warnings.json'
+
 kill -9 "$main"
 await_next "$main"
 check "it is restarted after kill -9" [ "$(property ActiveState)" = active ]

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "graphd/error.h"
 #include "tests/unit/format/scratch_directory.h"
 
@@ -61,6 +62,47 @@ TEST(KeyDirectories, APrivateKeyThatOthersCanReadIsRefused) {
   ASSERT_EQ(::chmod(keys.path().c_str(), 0777), 0);
   EXPECT_THAT(ReadError(keys, "ca.pem", ErrorCode::kDenied),
               HasSubstr("chmod 0700 " + keys.path()));
+}
+
+TEST(KeyDirectories, AFileOfRootMayBeReadByItsGroup) {
+  ASSERT_EQ(::geteuid(), 0U) << "only root can give files away: run this test as root";
+  constexpr uid_t kNobody = 65534;
+  const ScratchDirectory scratch;
+  ASSERT_EQ(::chmod(DirName(scratch / "x").c_str(), 0755), 0);
+  const KeyDirectory keys(scratch / "keys", "products");
+  keys.Write("secret.key", "secret");
+  // Returns what reading gives to a process that is not root's and in the group of the file.
+  const auto read = [&](mode_t directory, uid_t owner, mode_t file) {
+    const std::string path = keys.PathOf("secret.key");
+    EXPECT_EQ(::chown(path.c_str(), owner, kNobody), 0);
+    EXPECT_EQ(::chmod(path.c_str(), file), 0);
+    EXPECT_EQ(::chmod(keys.path().c_str(), directory), 0);
+    EXPECT_EQ(::setegid(kNobody), 0);
+    EXPECT_EQ(::seteuid(kNobody), 0);
+    std::string text;
+    try {
+      text = keys.Read("secret.key");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kDenied);
+      text = error.what();
+    }
+    EXPECT_EQ(::seteuid(0), 0);
+    EXPECT_EQ(::setegid(0), 0);
+    return text;
+  };
+  EXPECT_EQ(read(03777, 0, 0440), "secret");  // Kubernetes mounts a Secret so
+  EXPECT_EQ(read(0755, 0, 0640), "secret");
+  EXPECT_THAT(read(03777, 0, 0444), HasSubstr("others can read it; run: chmod 0640 "));
+  EXPECT_THAT(read(03777, 0, 0460), HasSubstr("has mode 0460, so others can change it"));
+  EXPECT_THAT(read(03777, kNobody, 0640), HasSubstr("has mode 0640, so others can read it"));
+  EXPECT_THAT(read(0777, 0, 0440), HasSubstr("keys has mode 0777, so others can change it"));
+  // Root itself needs no group.
+  ASSERT_EQ(::chown(keys.PathOf("secret.key").c_str(), 0, 0), 0);
+  EXPECT_THAT(ReadError(keys, "secret.key", ErrorCode::kDenied), HasSubstr("keys has mode 0777"));
+  ASSERT_EQ(::chmod(keys.path().c_str(), 01777), 0);
+  EXPECT_THAT(ReadError(keys, "secret.key", ErrorCode::kDenied), HasSubstr("has mode 0440"));
+  ASSERT_EQ(::chmod(keys.PathOf("secret.key").c_str(), 0400), 0);
+  EXPECT_EQ(keys.Read("secret.key"), "secret");
 }
 
 TEST(KeyDirectories, AForeignFileIsRefused) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <signal.h>
 
 namespace graphd::ctl {
 namespace {
@@ -18,11 +19,17 @@ HostEvent AwaitEnd(EventQueue& queue) {
   }
 }
 
+// Children end while they are written to, as they do in graphctl, which ignores SIGPIPE.
+class ChildLinkTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ::signal(SIGPIPE, SIG_IGN); }
+};
+
 SupervisorCommand Relay(const std::string& program) {
   return {.words = {"sh", "-c", program}, .relay = "relay"};
 }
 
-TEST(ChildLink, OnlyTheEndOfTheJobEndsARelayThatHasNotAnswered) {
+TEST_F(ChildLinkTest, OnlyTheEndOfTheJobEndsARelayThatHasNotAnswered) {
   EventQueue queue;
   const auto link = OpenChildLink(0, Relay("read order; sleep 0.2"), queue);
   link->Send(R"({"words":["echo","end"]})");
@@ -33,7 +40,7 @@ TEST(ChildLink, OnlyTheEndOfTheJobEndsARelayThatHasNotAnswered) {
   EXPECT_EQ(AwaitEnd(queue).text, "its relay was killed by signal 15");
 }
 
-TEST(ChildLink, ARelayThatHasAnsweredReadsTheEnd) {
+TEST_F(ChildLinkTest, ARelayThatHasAnsweredReadsTheEnd) {
   EventQueue queue;
   const auto link =
       OpenChildLink(0, Relay(R"(echo '{"t":"hello"}'; read end; exit "${#end}")"), queue);
@@ -47,7 +54,7 @@ TEST(ChildLink, ARelayThatHasAnsweredReadsTheEnd) {
 }
 
 // The program does not read before its order has been sent.
-TEST(ChildLink, AnOrderThatIsLargerThanAPipeDoesNotBlock) {
+TEST_F(ChildLinkTest, AnOrderThatIsLargerThanAPipeDoesNotBlock) {
   EventQueue queue;
   const auto link = OpenChildLink(
       0, Relay("sleep 0.5; read order; test ${#order} = 500000 || kill -9 $$"), queue);

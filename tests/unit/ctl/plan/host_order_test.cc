@@ -67,6 +67,19 @@ TEST(HostOrder, IsEncodedAsOneLine) {
   EXPECT_EQ(back.key_files.at(0).text, "text\n");
 }
 
+TEST(HostOrder, AnOrderForLogsKeepsItsOptions) {
+  HostOrder order = SomeOrder();
+  order.action = HostAction::kServerLogs;
+  order.logs = {100, 1.7e9 + 0.5, "warning", true, false};
+  const HostOrder back = DecodeOrder(EncodeOrder(order));
+  EXPECT_EQ(back.action, HostAction::kServerLogs);
+  EXPECT_EQ(back.logs.lines, 100);
+  EXPECT_EQ(back.logs.since, 1.7e9 + 0.5);
+  EXPECT_EQ(back.logs.least_level, "warning");
+  EXPECT_TRUE(back.logs.follow);
+  EXPECT_FALSE(back.logs.has_journal);
+}
+
 TEST(HostOrder, LinesThatAreNotOrdersAreRejected) {
   for (const char* line : {"", "{}", "[]", "nonsense", "{\"action\":\"run\"}"}) {
     EXPECT_THROW(DecodeOrder(line), Error) << line;

@@ -79,6 +79,42 @@ TEST_F(MetricsEndpointTest, LoadsAndThenShowsItsSource) {
   EXPECT_LE(calls, 2 + SecondsSince(start) / 0.1);
 }
 
+TEST_F(MetricsEndpointTest, IsReadyWhileNewJobsAreTaken) {
+  MetricsEndpoint endpoint("127.0.0.1", 0, false);
+  const auto ask = [&](const std::string& path) {
+    return Ask(endpoint.text(), "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n");
+  };
+  EXPECT_THAT(ask("/ready"), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("\r\n\r\nloading\n")));
+  EXPECT_THAT(ask("/live"), StartsWith("HTTP/1.1 200"));
+  ServerStatus status;
+  std::atomic<bool> is_alive{true};
+  // Each source is asked anew, whereas the answers of one are kept for a tenth of a second.
+  const auto serve = [&] {
+    endpoint.Serve(
+        [this, status] {
+          return ServerNumbers{status, requests_, connections_};
+        },
+        [&] { return is_alive.load(); });
+  };
+  status.state = "ready";
+  serve();
+  EXPECT_THAT(ask("/ready"), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("\r\n\r\nready\n")));
+  status.drained = {"alice@host-1", "new disks"};
+  serve();
+  // The name of an operator is not for everybody who may read metrics.
+  EXPECT_THAT(ask("/ready"), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("drained: new jobs"),
+                                   ::testing::Not(HasSubstr("alice"))));
+  status.drained.reset();
+  status.state = "draining";
+  serve();
+  EXPECT_THAT(ask("/ready"), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("\ndraining\n")));
+  EXPECT_THAT(ask("/live"), StartsWith("HTTP/1.1 200"));
+  is_alive = false;
+  EXPECT_THAT(ask("/live"), StartsWith("HTTP/1.1 503"));
+  endpoint.Serve([]() -> ServerNumbers { throw Error(ErrorCode::kIo, "no numbers"); });
+  EXPECT_THAT(ask("/ready"), StartsWith("HTTP/1.1 500"));
+}
+
 TEST(ToOpenMetrics, ChangesWhatTheFormatsWriteInOtherWays) {
   EXPECT_EQ(ToOpenMetrics(""), "# EOF\n");
   EXPECT_EQ(ToOpenMetrics("# HELP a_total Help of a_total.\n"

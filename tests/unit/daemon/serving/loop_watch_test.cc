@@ -30,6 +30,29 @@ TEST(LoopWatch, ALoopThatStopsIsStuckUntilItTurnsAgain) {
   EXPECT_NE(log.find("data thread 1 serves its connections again"), std::string::npos);
 }
 
+TEST(LoopWatch, AProcessIsAliveWhileChecksFindAllLoopsTurning) {
+  std::atomic<uint64_t> beats{0};
+  LoopWatch watch;
+  watch.Add("data thread 0", beats);
+  Clock::time_point now = Clock::now();
+  EXPECT_TRUE(watch.IsAlive(now + std::chrono::hours(1)));  // it loads, and makes no checks
+  const auto check_after_a_second = [&](bool turns) {
+    if (turns) beats++;
+    now += LoopWatch::kPeriod;
+    watch.Check(now);
+    return watch.IsAlive(now);
+  };
+  EXPECT_TRUE(check_after_a_second(true));
+  EXPECT_FALSE(watch.IsAlive(now + LoopWatch::kDead));  // the main thread is stuck itself
+  const int64_t seconds = (LoopWatch::kLongest + LoopWatch::kDead).count();
+  ::testing::internal::CaptureStderr();
+  for (int64_t i = 0; i < seconds - 1; i++) EXPECT_TRUE(check_after_a_second(false)) << i;
+  check_after_a_second(false);
+  EXPECT_FALSE(check_after_a_second(false));
+  EXPECT_TRUE(check_after_a_second(true));
+  ::testing::internal::GetCapturedStderr();
+}
+
 TEST(LoopWatch, AProcessThatWasStoppedIsNotStuck) {
   const std::atomic<uint64_t> beats{0};
   LoopWatch watch;

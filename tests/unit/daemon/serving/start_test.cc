@@ -7,12 +7,15 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "base/file.h"
+#include "base/strings.h"
 #include "client/link/control.h"
 #include "tests/support/served_graph_fixture.h"
 #include "tests/unit/tls/test_keys.h"
@@ -89,6 +92,37 @@ TEST_F(StartTest, ServesAndEndsCleanlyOnSigterm) {
   process.Signal(SIGTERM);
   EXPECT_EQ(process.Wait(), 0);
   EXPECT_FALSE(FileExists(Socket(port)));
+}
+
+TEST_F(StartTest, AClientCanNotFillTheLog) {
+  const uint16_t port = FreePort();
+  auto arguments = Arguments(port);
+  arguments.insert(arguments.end(), {"--log_level", "debug"});
+  GraphdProcess process = Run(std::move(arguments));
+  process.WaitReady(Socket(port));
+  auto client = ControlClient::ConnectUnix(Socket(port), std::chrono::seconds(5));
+  JobMember wrong;
+  wrong.job_id = "flood";
+  wrong.rank = 7;  // the world has one trainer
+  constexpr int kAttempts = 200;
+  for (int i = 0; i < kAttempts; i++) EXPECT_THROW(client->JoinJob(wrong), Error);
+  wrong.rank = 0;
+  client->JoinJob(wrong);
+  process.Signal(SIGTERM);  // the end tells what was left out
+  EXPECT_EQ(process.Wait(), 0);
+  const std::string log = process.Log();
+  const std::string refusal = StrCat("refusing the client pid ", ::getpid(), ", uid ", ::getuid());
+  size_t refusals = 0;
+  for (size_t at = 0; (at = log.find(refusal, at)) != std::string::npos; at++) refusals++;
+  EXPECT_GE(refusals, 59u);
+  EXPECT_LT(refusals, 100u);  // the limit lets some more pass on a slow machine
+  std::smatch told;
+  ASSERT_TRUE(std::regex_search(log, told, std::regex("(\\d+) lines about 'attach' were left out")))
+      << log;
+  // The line that tells that the job has attached may be among those that were left out.
+  const size_t lines = refusals + std::stoul(told[1]);
+  EXPECT_TRUE(lines == kAttempts || lines == kAttempts + 1) << log;
+  EXPECT_THAT(log, HasSubstr("job flood has left"));
 }
 
 TEST_F(StartTest, CanBeStoppedOverItsUnixSocketButNotOverTcp) {

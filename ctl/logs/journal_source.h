@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "ctl/hosts/child.h"
+#include "ctl/logs/log_source.h"
+
+namespace graphd::ctl {
+
+// The records that the journal of this machine has about a service: its own, and systemd's about
+// it. They are read by journalctl, at first to the end and then, if asked, as they come.
+class JournalSource final : public LogSource {
+ public:
+  struct Options {
+    std::string unit;         // "graphd@products.service"
+    std::string least_level;  // "warning": and more important ones
+    double since = 0;         // seconds since 1970
+    int64_t lines = -1;       // the last ones that are there now; < 0: all
+    bool follow = false;      // wait for what comes later
+    std::string journalctl = "journalctl";
+  };
+  explicit JournalSource(Options options);
+  // Ends journalctl.
+  ~JournalSource() override;
+  JournalSource(const JournalSource&) = delete;
+  JournalSource& operator=(const JournalSource&) = delete;
+
+  bool Read(std::vector<LogRecord>& out) override;
+  std::vector<std::string> TakeNotices() override;
+
+  // Returns whether this machine has journalctl.
+  static bool IsThere(const std::string& journalctl = "journalctl");
+
+ private:
+  static constexpr size_t kMaxLine = size_t{1} << 20;  // a longer one is left out
+
+  void Start(std::vector<std::string> more);
+  // Reads what journalctl has written to a descriptor. Returns false at its end.
+  bool ReadSome(const UniqueFd& from, std::string& into);
+  void TakeLines(std::vector<LogRecord>& out);
+  // Follows, or ends, when the first journalctl has written all.
+  void OnEnd();
+
+  const Options options_;
+  const int64_t begin_;  // when it was opened: microseconds since 1970
+  Child child_;
+  bool runs_ = false, follows_ = false, skips_line_ = false;
+  std::string text_, errors_, cursor_;
+  std::vector<std::string> notices_;
+};
+
+}  // namespace graphd::ctl

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace graphd::ctl {
+
+// A record of a server's log.
+struct LogRecord {
+  static constexpr size_t kMaxText = size_t{64} << 10;  // bytes; a longer text is cut
+
+  int64_t microseconds = 0;  // since 1970, by the clock of its host
+  std::string level;         // "debug", "info", "warning" or "error"
+  std::string text;          // may have several lines
+  // The fields of the daemon's line, and the program unless it is graphd, because systemd tells
+  // about the unit. Only the journal has them; else they are empty.
+  std::string job, peer, op, program;
+
+  // Calls f(name, value) for each field that is not empty.
+  template <class F>
+  void ForEachField(F f) const {
+    if (!job.empty()) f("job", job);
+    if (!peer.empty()) f("peer", peer);
+    if (!op.empty()) f("op", op);
+    if (!program.empty()) f("program", program);
+  }
+
+  // Returns about the memory that the record takes, in bytes.
+  size_t size() const {
+    return sizeof(LogRecord) + text.size() + job.size() + peer.size() + op.size() + program.size();
+  }
+};
+
+// Returns a number that is larger for more important levels; 1 for a level that is not known.
+int RankOfLevel(std::string_view level);
+
+// Returns a record as a line of JSON with a newline, for another graphctl, which DecodeRecord
+// reads. DecodeRecord returns nothing if the line is no record.
+std::string EncodeRecord(const LogRecord& record);
+std::optional<LogRecord> DecodeRecord(std::string_view line);
+
+// A line of `journalctl --output=json`.
+struct JournalLine {
+  LogRecord record;
+  std::string cursor;  // its place in the journal
+};
+// Returns nothing if the line can't be read, or has no text.
+std::optional<JournalLine> ReadJournalLine(std::string_view line);
+
+}  // namespace graphd::ctl

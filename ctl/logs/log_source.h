@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <vector>
+
+#include "ctl/logs/log_record.h"
+
+namespace graphd::ctl {
+
+// A log on this machine: the journal, or a file. Not thread-safe.
+class LogSource {
+ public:
+  virtual ~LogSource() = default;
+  // Appends the next records that are there now, about 256 KiB at most. Returns whether it is
+  // at the end: nothing more is there now. Does not wait longer than some 10 ms.
+  virtual bool Read(std::vector<LogRecord>& out) = 0;
+  // Returns what a user should know about the source since the last call; usually nothing.
+  virtual std::vector<std::string> TakeNotices() { return {}; }
+};
+
+}  // namespace graphd::ctl

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+
+#include "base/log.h"
+#include "base/mutex.h"
+#include "daemon/logging/line_limits.h"
+
+namespace graphd {
+
+// The daemon's log. Lines go to the journal, with their fields, if `fd` is its stream, and else to
+// `fd` as text (LogText). LineLimits decide which are written. Thread-safe; guarded by one mutex,
+// which is not held while a line is written.
+class DaemonLog final : public LogSink {
+ public:
+  explicit DaemonLog(std::string server_name, int fd = STDERR_FILENO);
+  // Tells what was left out.
+  ~DaemonLog() override;
+  DaemonLog(const DaemonLog&) = delete;
+  DaemonLog& operator=(const DaemonLog&) = delete;
+
+  // Cuts a text that is longer than kMaxText bytes.
+  void Write(LogLevel level, const std::string& text, const LogFields& fields) noexcept override;
+
+  // Lets later lines go to the journal's stream without their fields. The last lines of a process
+  // need it: journald looks up the unit of a sender when it reads a line, which may be too late,
+  // and knows that of a stream.
+  void WriteToStream() noexcept { to_stream_ = true; }
+
+  // Writes, for each operation, how many of its lines were left out since the last call. Call it
+  // every kTellSeconds.
+  void TellLeftOut() noexcept;
+  static constexpr int kTellSeconds = 10;
+  static constexpr size_t kMaxText = size_t{16} << 10;
+
+ private:
+  void Put(LogLevel level, const std::string& text, const LogFields& fields) const;
+
+  const std::string server_name_;
+  const int fd_;
+  std::atomic<bool> to_stream_{false};
+  Mutex mutex_;
+  LineLimits limits_ GRAPHD_GUARDED_BY(mutex_);
+};
+
+}  // namespace graphd

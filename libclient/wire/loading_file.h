@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace graphd {
+
+// The state of a daemon that still loads, and so answers nobody. A file beside its socket has it.
+struct LoadingState {
+  std::string server_name;
+  int64_t pid = 0;
+  uint64_t done = 0, total = 0;  // bytes of its partitions; a total of 0 is not known yet
+
+  // Returns the share that is in memory; 0 if the total is not known yet.
+  int percent() const;
+};
+
+// Returns the path of the file: that of the socket, with ".loading" instead of ".sock".
+std::string LoadingFilePath(const std::string& socket);
+
+// Writes the file, and nothing if that fails: its directory may be full.
+void WriteLoadingFile(const std::string& path, const LoadingState& state) noexcept;
+// Returns what the file tells; nothing if there is none, if it can't be read, or if the process
+// that has written it has ended.
+std::optional<LoadingState> ReadLoadingFile(const std::string& path) noexcept;
+
+}  // namespace graphd
