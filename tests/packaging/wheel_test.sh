@@ -24,11 +24,11 @@ mount -t tmpfs -o size=4G,mode=755 graphd-wheel "$work"  # avoids the disk: dpkg
 built=$SECONDS
 cd "$work"
 tools=$source_dir/build/wheel-python/bin
-PATH=$tools:$PATH "$tools/python" "$here/wheel_symbols.py" wheels/graphd-*.whl
+PATH=$tools:$PATH "$tools/python" "$here/wheel_contents.py" wheels/graphd-*.whl
 
 # Links programs as scripts/wheels does.
 libraries=$("$source_dir/packaging/wheel/libraries")
-for program in newer_glibc_test sd_daemon_test; do
+for program in newer_glibc_test sd_daemon_test sd_journal_test; do
   # shellcheck disable=SC2046  # a list of options
   g++ -std=c++20 -Wall -Wextra -Werror "$here/$program.cc" -o $program "$libraries/lib/libsystemd.a" \
     $(cat "$libraries/link")
@@ -36,6 +36,7 @@ done
 ./newer_glibc_test
 ./newer_glibc_test old
 ./sd_daemon_test
+./sd_journal_test
 
 "$python" -m venv venv
 venv/bin/pip download --disable-pip-version-check --dest wheels numpy >pip.log 2>&1 ||
