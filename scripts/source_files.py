@@ -59,7 +59,7 @@ def is_shell(path):
 def main():
     """Prints the paths of the kind that is asked for, each ended by a NUL."""
     kind = {
-        "cpp": lambda path: path.endswith((".cc", ".h")),
+        "cpp": lambda path: path.endswith((".c", ".cc", ".h")),
         "shell": is_shell,
         "text": lambda path: read(path) != "",
     }[sys.argv[1]]
