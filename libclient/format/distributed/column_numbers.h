@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "format/arrow/column.h"
+#include "format/distributed/graph_plan.h"
+#include "format/io/number_summary.h"
+#include "format/native/encoder.h"
+
+// The numbers of a feature that is given as a column of an Arrow table, of which each process has
+// some rows. Summaries of all rows determine the dtype and the encoding; these are what graphctl
+// partition chooses for the same column of a Parquet file.
+
+namespace graphd {
+
+// What determines how a feature is stored. A plain value.
+struct ColumnSummary {
+  bool is_float32 = false;  // the column has numbers of float32, or lists of these
+  bool is_list = false;
+  NumberSummary numbers;
+  int64_t least = INT64_MAX, most = INT64_MIN;  // of whole numbers
+  FloatRange range;                             // of float32
+  int64_t list_size = 0;                        // numbers in each list; 0: there is no list
+
+  void Merge(const ColumnSummary& part, const std::string& column);
+  // Returns how a feature of that name is stored; `store_as` is the name of a dtype
+  // (StorageOptions), or "" for the narrowest of integers.
+  PlannedFeature Plan(const std::string& name, const std::string& store_as) const;
+};
+
+// Adds the rows of a column to its summary. Throws Error(kInvalid) for a column that has no
+// numbers, with the remedy, and for lists of different lengths; `column_name` is for messages.
+void Summarize(const ArrowColumn& column, const std::string& column_name, ColumnSummary& summary);
+
+// Appends the rows of a column, as numbers of feature.encoding.dtype, to `to`; nulls are NaN.
+// Throws Error(kInvalid) if the column has a null, a number or a list that the plan does not allow.
+void AppendNumbers(const ArrowColumn& column, const PlannedFeature& feature,
+                   std::vector<std::byte>& to);
+
+}  // namespace graphd
