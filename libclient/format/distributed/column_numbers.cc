@@ -191,12 +191,17 @@ PlannedFeature ColumnSummary::Plan(const std::string& name, const std::string& s
   return feature;
 }
 
+ColumnSummary SummaryOf(const ArrowType& type, const std::string& column_name) {
+  CheckType(type, column_name);
+  ColumnSummary summary;
+  summary.is_list = IsList(type);
+  const ArrowType& item = summary.is_list ? type.children[0] : type;
+  summary.is_float32 = item.kind == ArrowKind::kNumber &&
+                       (item.dtype == DType::kFloat32 || item.dtype == DType::kFloat16);
+  return summary;
+}
+
 void Summarize(const ArrowColumn& column, const std::string& column_name, ColumnSummary& summary) {
-  CheckType(*column.type, column_name);
-  summary.is_list = IsList(*column.type);
-  const ArrowType& type = summary.is_list ? column.type->children[0] : *column.type;
-  summary.is_float32 = type.kind == ArrowKind::kNumber &&
-                       (type.dtype == DType::kFloat32 || type.dtype == DType::kFloat16);
   if (!summary.is_list) return SummarizeItems(column, 0, column.length, summary);
   for (int64_t row = 0; row < column.length; row++) {
     if (column.IsNull(row)) {

@@ -31,8 +31,12 @@ struct ColumnSummary {
   PlannedFeature Plan(const std::string& name, const std::string& store_as) const;
 };
 
-// Adds the rows of a column to its summary. Throws Error(kInvalid) for a column that has no
-// numbers, with the remedy, and for lists of different lengths; `column_name` is for messages.
+// Returns the summary of a column of this type without rows. Throws Error(kInvalid), with the
+// remedy, if it has no numbers; `column_name` is for messages.
+ColumnSummary SummaryOf(const ArrowType& type, const std::string& column_name);
+
+// Adds the rows of a column to the summary of its type or of other rows. Throws Error(kInvalid) for
+// lists of different lengths.
 void Summarize(const ArrowColumn& column, const std::string& column_name, ColumnSummary& summary);
 
 // Appends the rows of a column, as numbers of feature.encoding.dtype, to `to`; nulls are NaN.
