@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The features of DataFrames: which columns they are, and how partitions store them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .. import _graphd
+from ..errors import InvalidError
+from ..table_columns import grouped
+from . import tasks
+
+# A planned feature: name, numbers in a list or 0, dtype, stored dtype, scale.
+Feature = tuple[str, int, str, str, float]
+
+
+def quoted(name: str) -> str:
+    """Returns a column's name as Spark's expressions need it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def column(name: str) -> Any:
+    from pyspark.sql import functions as F
+
+    return F.col(quoted(name))
+
+
+def features_of(names: Sequence[str]) -> dict[str, Any]:
+    """Returns the expression of each feature. Columns x.0, x.1 and so on are one feature x."""
+    from pyspark.sql import functions as F
+
+    return {
+        name: column(name) if of == [name] else F.array(*map(column, of)) if of[1:] else column(of[0])
+        for name, of in grouped(list(names)).items()
+    }
+
+
+def plan(frame: Any, store_as: Mapping[str, str], of: str) -> list[Feature]:
+    """Determines how the features of a frame, which has no other columns, are stored."""
+    import pyarrow
+    from pyspark.sql import types as T
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    known: dict[str, list[Any]] = {}
+    examined = []
+    for field in frame.schema.fields:
+        try:
+            arrow = to_arrow_type(field.dataType)
+            empty = pyarrow.schema([(field.name, arrow)]).empty_table()
+            stream = empty.to_reader().__arrow_c_stream__()
+            [(_, summary)] = _graphd.summarize_table(stream, of)
+        except (TypeError, InvalidError) as error:
+            raise InvalidError(f"{of}: column {field.name!r}: {error}") from None
+        known[field.name] = [summary]
+        item = field.dataType
+        if isinstance(item, T.ArrayType):
+            item = item.elementType
+        if not isinstance(item, T.FloatType) or field.name in store_as:
+            examined.append(field.name)
+        elif item is not field.dataType:
+            known[field.name].append(_with_list_size(summary, _list_size(frame, field.name)))
+    if examined:
+        rows = frame.select(*map(column, examined)).mapInArrow(tasks.summarize, tasks.SUMMARIES)
+        for row in rows.collect():
+            known[row.column].append(tuple(json.loads(row.summary)))
+    return [
+        _graphd.plan_feature(name, summaries, store_as.get(name, ""))
+        for name, summaries in known.items()
+    ]
+
+
+def _list_size(frame: Any, name: str) -> int:
+    """Returns the numbers in the first list; writing compares the others with it."""
+    from pyspark.sql import functions as F
+
+    first = frame.where(column(name).isNotNull()).select(F.size(column(name)).alias("size")).first()
+    return int(first.size) if first else 0
+
+
+def _with_list_size(summary: Any, size: int) -> Any:
+    return (*summary[:-1], size)
