@@ -23,12 +23,13 @@ class Cluster:
         self.java = shutil.which("java") or sys.exit("install openjdk-17-jre-headless")
         log = self._start("master", "org.apache.spark.deploy.master.Master", "--port", "0")
         self.url = self._wait(log, r"Starting Spark master at (spark://\S+)")
-        self.workers = []
+        self.workers, logs = [], []
         for i in range(workers):
             options = ["--cores", str(cores), "--memory", memory, "--work-dir", f"{folder}/work{i}"]
             worker = "org.apache.spark.deploy.worker.Worker"
-            log = self._start(f"worker{i}", worker, *options, self.url)
+            logs.append(self._start(f"worker{i}", worker, *options, self.url))
             self.workers.append(self.processes[-1])
+        for log in logs:
             self._wait(log, "Successfully registered with master")
 
     def session(self, **options):

@@ -118,7 +118,7 @@ def partition_graph(
                     of_type.check_column(job.num_parts)
             else:
                 label_propagation.assign(
-                    job.nodes, job.edges, job.num_parts, iterations, imbalance, seed
+                    job.nodes, job.edges, job.num_parts, iterations, imbalance, seed, staging
                 )
             job.locate()
             method = part_method if part_method in ("random", "hash") else "file"
