@@ -48,6 +48,9 @@ class Cluster:
             "spark.local.dir": f"{self.folder}/local",
             "spark.sql.shuffle.partitions": "3",
             "spark.sql.warehouse.dir": f"{self.folder}/warehouse",
+            # Compiling code for so few rows takes longer than they do.
+            "spark.sql.codegen.wholeStage": "false",
+            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
             **options,
