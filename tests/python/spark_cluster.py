@@ -14,7 +14,7 @@ import pyspark
 HOME = os.path.dirname(pyspark.__file__)
 SCALA = re.search(r"spark-core_([\d.]+)-", " ".join(os.listdir(f"{HOME}/jars"))).group(1)
 # The programs end before compiled code would pay.
-JAVA_OPTIONS = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xss1m"]
+JAVA_OPTIONS = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-BytecodeVerificationRemote"]
 
 
 class Cluster:
@@ -46,7 +46,7 @@ class Cluster:
             "spark.executor.extraJavaOptions": " ".join(JAVA_OPTIONS),
             "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
             "spark.local.dir": f"{self.folder}/local",
-            "spark.sql.shuffle.partitions": "3",
+            "spark.sql.shuffle.partitions": "2",
             "spark.sql.warehouse.dir": f"{self.folder}/warehouse",
             # Compiling code for so few rows takes longer than they do.
             "spark.sql.codegen.wholeStage": "false",
@@ -75,12 +75,12 @@ class Cluster:
 
     def _start(self, name, program, *arguments):
         log = f"{self.folder}/{name}.log"
+        options = ["-Xmx256m", *JAVA_OPTIONS]
         host = ["--host", "127.0.0.1", "--webui-port", "0"]
         with open(log, "wb") as out:
             self.processes.append(
                 subprocess.Popen(
-                    [self.java, "-Xmx256m", *JAVA_OPTIONS, "-cp", f"{HOME}/jars/*", program]
-                    + [*host, *arguments],
+                    [self.java, *options, "-cp", f"{HOME}/jars/*", program, *host, *arguments],
                     stdout=out,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,

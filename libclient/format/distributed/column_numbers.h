@@ -16,13 +16,13 @@
 
 namespace graphd {
 
-// What determines how a feature is stored. A plain value.
+// The properties of a column's numbers that determine how the feature is stored. A plain value.
 struct ColumnSummary {
   bool is_float32 = false;  // the column has numbers of float32, or lists of these
   bool is_list = false;
   NumberSummary numbers;
-  int64_t least = INT64_MAX, most = INT64_MIN;  // of whole numbers
-  FloatRange range;                             // of float32
+  int64_t least = INT64_MAX, most = INT64_MIN;  // the range of whole numbers
+  FloatRange range;                             // the range as float32
   int64_t list_size = 0;                        // numbers in each list; 0: there is no list
 
   void Merge(const ColumnSummary& part, const std::string& column);

@@ -11,9 +11,8 @@
 #include "graph/partition.h"
 #include "graphd/schema.h"
 
-// What each of several processes has to know of a whole graph to write one of its partitions, so
-// that together they write the same bytes as PartitionGraph (partitioner.h). Values of any size;
-// none is checked by itself.
+// The description of a whole graph that each of several processes needs to write one of its
+// partitions, so that together they write the same bytes as PartitionGraph (partitioner.h).
 
 namespace graphd {
 

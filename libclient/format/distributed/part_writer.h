@@ -73,9 +73,9 @@ class PartWriter {
   std::optional<EdgeSegmentWriter> edge_files_;
   std::vector<std::vector<int64_t>> own_ids_;  // by node type, ascending
   int32_t etype_ = -1;                         // the current one
-  int64_t edges_ = 0;                          // of the current type
-  size_t node_ = 0;                            // the row of the current destination
-  uint64_t degree_ = 0;                        // its edges so far
+  int64_t edges_ = 0;                          // edges of the current type so far
+  size_t node_ = 0;                            // the row of the destination that gets edges
+  uint64_t degree_ = 0;                        // the number of its edges so far
   EdgeOrder last_;
   int64_t cut_ = 0;
   std::vector<uint64_t> degrees_, sources_, edge_ids_;

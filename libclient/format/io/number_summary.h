@@ -6,7 +6,7 @@
 
 namespace graphd {
 
-// What the numbers of a column have in common, as far as it determines the column's dtype. The
+// The properties of a column's numbers that determine its dtype. The
 // order of the numbers makes no difference, so a column may be summarised in parts. A plain value.
 struct NumberSummary {
   bool any = false;       // there are numbers, or missing ones

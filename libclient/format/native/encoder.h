@@ -26,7 +26,7 @@ Encoding NarrowestEncoding(const Tensor& values);
 // or NaN in int8.
 Encoding EncodingFor(const Tensor& values, DType stored, const std::string& what);
 
-// What determines how float32 values can be stored in fewer bytes. A plain value.
+// The range of float32 values, which determines how they can be stored in fewer bytes.
 struct FloatRange {
   float largest = 0;                // the largest absolute value of finite ones
   std::optional<float> not_finite;  // one that is infinite or NaN, if any is

@@ -32,28 +32,23 @@ def features_of(names: Sequence[str]) -> dict[str, Any]:
     from pyspark.sql import functions as F
 
     return {
-        name: column(name) if of == [name] else F.array(*map(column, of)) if of[1:] else column(of[0])
+        name: column(name)
+        if of == [name]
+        else F.array(*map(column, of))
+        if of[1:]
+        else column(of[0])
         for name, of in grouped(list(names)).items()
     }
 
 
 def plan(frame: Any, store_as: Mapping[str, str], of: str) -> list[Feature]:
     """Determines how the features of a frame, which has no other columns, are stored."""
-    import pyarrow
     from pyspark.sql import types as T
-    from pyspark.sql.pandas.types import to_arrow_type
 
-    known: dict[str, list[Any]] = {}
+    known = {name: [summary] for name, summary in without_rows(frame, of).items()}
     examined = []
     for field in frame.schema.fields:
-        try:
-            arrow = to_arrow_type(field.dataType)
-            empty = pyarrow.schema([(field.name, arrow)]).empty_table()
-            stream = empty.to_reader().__arrow_c_stream__()
-            [(_, summary)] = _graphd.summarize_table(stream, of)
-        except (TypeError, InvalidError) as error:
-            raise InvalidError(f"{of}: column {field.name!r}: {error}") from None
-        known[field.name] = [summary]
+        summary = known[field.name][0]
         item = field.dataType
         if isinstance(item, T.ArrayType):
             item = item.elementType
@@ -69,6 +64,29 @@ def plan(frame: Any, store_as: Mapping[str, str], of: str) -> list[Feature]:
         _graphd.plan_feature(name, summaries, store_as.get(name, ""))
         for name, summaries in known.items()
     ]
+
+
+def without_rows(frame: Any, of: str) -> dict[str, Any]:
+    """Returns the summary of each column of a frame, as if it had no rows.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If the column of a feature has neither numbers nor lists of these.
+    """
+    import pyarrow
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    summaries = {}
+    for field in frame.schema.fields:
+        try:
+            arrow = to_arrow_type(field.dataType)
+            empty = pyarrow.schema([(field.name, arrow)]).empty_table()
+            stream = empty.to_reader().__arrow_c_stream__()
+            [(_, summaries[field.name])] = _graphd.summarize_table(stream, of)
+        except (TypeError, InvalidError) as error:
+            raise InvalidError(f"{of}: column {field.name!r}: {error}") from None
+    return summaries
 
 
 def _list_size(frame: Any, name: str) -> int:

@@ -42,6 +42,8 @@ class Edges:
             values = [value.alias(name) for name, value in self.features.items()]
             chosen.append(F.struct(*values).alias("f"))
         self.frame = frame.select(*chosen)
+        if self.features:
+            columns.without_rows(self.feature_frame(), self.what)
         self.numbered = edge_id is not None
         self.located: Any = None
         self.counts: list[int] = []

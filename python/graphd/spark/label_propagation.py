@@ -24,8 +24,8 @@ from .edges import Edges
 from .nodes import Nodes
 
 _MOST_PARTS = 512
-_MOST_GROUPS = 1 << 18  # of requests, which the driver counts
-_LEVELS = 4  # of what a move gains
+_MOST_GROUPS = 1 << 18  # the most groups of requests that the driver counts
+_LEVELS = 4  # the number of classes of gains
 _ENOUGH = 0.001  # the share of nodes below which a round is the last
 
 
@@ -109,8 +109,8 @@ class _Propagation:
             block = F.floor(F.col("id") * num_parts / max(each.count, 1)).cast("int")
             part = F.least(block, F.lit(num_parts - 1)).alias("part")
             labels.append(each.frame.select(self._node(ntype, "id").alias("node"), part))
-        for (src, _, dst), each in edges.items():
-            ends = self._ends(each.frame, src, dst)
+        for (src, _, dst), of_type in edges.items():
+            ends = self._ends(of_type.frame, src, dst)
             pairs += [ends, ends.select(F.col("v").alias("u"), F.col("u").alias("v"))]
         self.labels = self._written(_union(labels))
         # Repeated edges count as often as they occur.
@@ -142,7 +142,9 @@ class _Propagation:
             self._type("v").alias("type"),
             "current",
             (-F.col("best.minus")).alias("target"),
-            (level * groups + F.pmod(F.shiftright(mix, 1), F.lit(groups))).cast("int").alias("group"),
+            (level * groups + F.pmod(F.shiftright(mix, 1), F.lit(groups)))
+            .cast("int")
+            .alias("group"),
         )
         wishes.persist(_on_disk())
         keys = ["type", "current", "target", "group"]
@@ -153,7 +155,9 @@ class _Propagation:
         )
         moves = wishes.join(F.broadcast(table), keys).select(F.col("v").alias("node"), "target")
         labels = self.labels.join(moves, "node", "left")
-        self.labels = self._written(labels.select("node", F.coalesce("target", "part").alias("part")))
+        self.labels = self._written(
+            labels.select("node", F.coalesce("target", "part").alias("part"))
+        )
         wishes.unpersist()
         return moved
 

@@ -53,6 +53,8 @@ class Nodes:
         if partition is not None:
             chosen.append(columns.column(partition).alias("part"))
         self.frame = frame.select(*chosen)
+        if self.features:
+            columns.without_rows(self.feature_frame(), self.what)
         self.count = self._number_names() if self.named else self._check_ids()
 
     def feature_frame(self) -> Any:

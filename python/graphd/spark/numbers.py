@@ -55,7 +55,9 @@ def check_dense(spark: Any, found: Any, what: str) -> int:
     from pyspark.sql import functions as F
 
     if found.known != found.rows:
-        raise InvalidError(f"{what}: {found.rows - found.known} rows have none; drop or number them")
+        raise InvalidError(
+            f"{what}: {found.rows - found.known} rows have none; drop or number them"
+        )
     if not found.rows:
         return 0
     rows = int(found.rows)
@@ -72,7 +74,8 @@ def keys_of_partitions(spark: Any, num_parts: int) -> list[int]:
     """Returns a number for each partition that Spark's hash puts into the task of the same number."""
     from pyspark.sql import functions as F
 
-    first, count, keys = 0, 16 * num_parts + 64, {}
+    keys: dict[int, int] = {}
+    first, count = 0, 16 * num_parts + 64
     while len(keys) < num_parts:
         numbers = spark.range(first, first + count).select(F.col("id").cast("int").alias("key"))
         found = numbers.groupBy(F.pmod(F.hash("key"), F.lit(num_parts)).alias("part"))

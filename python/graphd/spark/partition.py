@@ -135,7 +135,9 @@ def _by_type(given: Any, what: str, only: Any) -> dict[Any, Any]:
     frames = dict(given) if isinstance(given, Mapping) else {only: given}
     for of, frame in frames.items():
         if not hasattr(frame, "sparkSession"):
-            raise InvalidError(f"{what} of {of!r}: got {type(frame)}; expected a DataFrame of Spark")
+            raise InvalidError(
+                f"{what} of {of!r}: got {type(frame)}; expected a DataFrame of Spark"
+            )
         triple = isinstance(of, tuple) and len(of) == 3 and all(isinstance(n, str) for n in of)
         if not (triple if what == "edges" else isinstance(of, str)):
             raise InvalidError(
@@ -284,8 +286,10 @@ class _Job:
         return functools.reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), frames)
 
     def release(self) -> None:
-        for each in (*self.nodes.values(), *self.edges.values()):
-            each.release()
+        for nodes in self.nodes.values():
+            nodes.release()
+        for edges in self.edges.values():
+            edges.release()
 
 
 class _Stored:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tasks of Spark execute: functions from batches of Arrow to batches of Arrow. Each may be
+"""The functions that the tasks of Spark execute, from batches of Arrow to batches of Arrow. Each may be
 repeated, and may run twice at the same time."""
 
 from __future__ import annotations
