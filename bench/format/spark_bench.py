@@ -100,9 +100,15 @@ def main():
     with tempfile.TemporaryDirectory(dir=args.scratch) as scratch:
         write_graph(scratch, args)
         os.mkdir(f"{scratch}/events")
-        results = []
+        results, kept = [], []
         graphd_write = graphd.spark.partition._Job.write
-        graphd.spark.partition._Job.write = lambda *a: results.extend(graphd_write(*a))
+
+        def write(job, *rest):
+            results.extend(graphd_write(job, *rest))
+            stored = job.spark.sparkContext._jsc.sc().getRDDStorageInfo()
+            kept.append(sum(each.diskSize() for each in stored))
+
+        graphd.spark.partition._Job.write = write
         cluster = spark_cluster.Cluster(scratch, memory="1500m")
         try:
             spark = cluster.session(
@@ -142,6 +148,7 @@ def main():
         print(f"processor time             {used:8.1f} s, {args.edges / used:,.0f} edges/s/core")
         print(f"of it, of Java's tasks     {sums['java']:8.1f} s ({sums['tasks']} tasks)")
         print(f"shuffled                   {sums['shuffled'] / args.edges:8.1f} bytes per edge")
+        print(f"kept on disks              {kept[0] / args.edges:8.1f} bytes per edge")
         print(f"spilled                    {sums['spilled'] / args.edges:8.1f} bytes per edge")
         print(f"output                     {output / args.edges:8.1f} bytes per edge")
         writing = sum(row.seconds for row in results)

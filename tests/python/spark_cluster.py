@@ -14,7 +14,7 @@ import pyspark
 HOME = os.path.dirname(pyspark.__file__)
 SCALA = re.search(r"spark-core_([\d.]+)-", " ".join(os.listdir(f"{HOME}/jars"))).group(1)
 # The programs end before compiled code would pay.
-JAVA_OPTIONS = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-BytecodeVerificationRemote"]
+JAVA_OPTIONS = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
 
 
 class Cluster:
