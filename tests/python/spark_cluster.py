@@ -96,7 +96,7 @@ class Cluster:
         return log
 
     def _wait(self, log, pattern):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while time.monotonic() < deadline:
             with open(log) as file:
                 found = re.search(pattern, file.read())

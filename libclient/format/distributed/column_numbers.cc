@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "base/index.h"
 #include "base/strings.h"
@@ -97,6 +98,28 @@ void SummarizeItems(const ArrowColumn& items, int64_t begin, int64_t end, Column
   });
 }
 
+// The whole numbers that a stored dtype holds.
+class StoredRange {
+ public:
+  explicit StoredRange(DType stored) {
+    VisitDType(stored, [&](auto zero) {
+      using T = decltype(zero);
+      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, uint64_t>) {
+        least_ = std::numeric_limits<T>::min();
+        most_ = std::numeric_limits<T>::max();
+      }
+    });
+  }
+  template <class T>
+  bool Holds(T value) const noexcept {
+    return std::in_range<int64_t>(value) && static_cast<int64_t>(value) >= least_ &&
+           static_cast<int64_t>(value) <= most_;
+  }
+
+ private:
+  int64_t least_ = INT64_MIN, most_ = INT64_MAX;
+};
+
 // Appends the numbers of the rows begin .. end - 1 to `to`, which has room for them.
 template <class To>
 std::byte* Convert(const ArrowColumn& items, int64_t begin, int64_t end,
@@ -105,6 +128,7 @@ std::byte* Convert(const ArrowColumn& items, int64_t begin, int64_t end,
     std::memcpy(to, &value, sizeof value);
     to += sizeof value;
   };
+  const StoredRange range(feature.encoding.stored);
   const auto refuse = [&](const char* what) {
     Throw(ErrorCode::kInvalid, "feature '", feature.name, "' has ", what,
           ", which was not there when the columns were examined; the DataFrame has other rows each "
@@ -121,7 +145,12 @@ std::byte* Convert(const ArrowColumn& items, int64_t begin, int64_t end,
           }
           put(static_cast<To>(value));
         } else {
-          if constexpr (std::is_floating_point_v<T>) refuse("a number with a point");
+          if constexpr (std::is_floating_point_v<T>) {
+            refuse("a number with a point");
+          } else if constexpr (!std::is_same_v<T, bool>) {
+            // Storing it would take its lower bits.
+            if (!range.Holds(value)) refuse("a number of more bits than the others");
+          }
           put(static_cast<To>(value));
         }
       },

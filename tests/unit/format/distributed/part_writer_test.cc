@@ -387,6 +387,26 @@ TEST(ColumnSummary, PartsDetermineTheDtypeInAnyOrder) {
   EXPECT_EQ(plan({few, fine}).dtype, DType::kFloat64);
 }
 
+TEST(ColumnSummary, NumbersThatThePlanDoesNotAllowAreRefused) {
+  const PlannedFeature planned = SummaryOf(Numbers<int32_t>("i", "x", {0, 255})).Plan("x", "");
+  EXPECT_EQ(planned.encoding.stored, DType::kUInt8);
+  std::vector<std::byte> numbers;
+  const auto append = [&](ArrowSpec column) {
+    return Failure([&] {
+      Read({std::move(column)},
+           [&](const ArrowBatch& batch) { AppendNumbers(batch.columns[0], planned, numbers); });
+    });
+  };
+  append(Numbers<int64_t>("l", "x", {7, 255}));
+  EXPECT_EQ(numbers.size(), 2 * sizeof(int64_t));
+  for (ArrowSpec column : {Numbers<int32_t>("i", "x", {256}), Numbers<int32_t>("i", "x", {-1}),
+                           Numbers<double>("g", "x", {1}), ArrowSpec{"n", "x", 1, {}}}) {
+    const auto [code, message] = append(std::move(column));
+    EXPECT_EQ(code, ErrorCode::kInvalid) << message;
+    EXPECT_THAT(message, HasSubstr("write it to files"));
+  }
+}
+
 TEST(ColumnSummary, ColumnsWithoutNumbersAreRefused) {
   const auto [code, message] = Failure([] { SummaryOf(testing::Texts("x", {"a"})); });
   EXPECT_EQ(code, ErrorCode::kInvalid);
