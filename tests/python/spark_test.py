@@ -144,7 +144,7 @@ class Spark(unittest.TestCase):
                 if done:
                     self.cluster.kill_worker(1)
                     at_death.append(len(done))
-                time.sleep(0.002)
+                time.sleep(0.01)
 
         killer = threading.Thread(target=kill)
         killer.start()
