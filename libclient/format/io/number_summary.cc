@@ -19,13 +19,11 @@ bool FitsFloat32(double value) noexcept {
          (size <= std::numeric_limits<float>::max() && size >= std::numeric_limits<float>::min());
 }
 
-// Returns the number of digits without the zeros at the end.
-int DigitsOf(int64_t value) noexcept {
-  auto rest = value < 0 ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
-  while (rest != 0 && rest % 10 == 0) rest /= 10;
-  int digits = 0;
-  for (; rest != 0; rest /= 10) digits++;
-  return digits;
+// Returns whether float32 holds exactly this value.
+bool IsExactInFloat32(int64_t value) noexcept {
+  constexpr float kBeyondInt64 = 0x1p63f;
+  const auto rounded = static_cast<float>(value);
+  return rounded < kBeyondInt64 && static_cast<int64_t>(rounded) == value;
 }
 
 // Returns whether float32 does not preserve the shortest decimal number that is read as `value`.
@@ -52,7 +50,7 @@ void NumberSummary::AddInt(int64_t value) noexcept {
   all_words = false;
   all_bits = all_bits && (value == 0 || value == 1);
   if (value < kMoreDigits && value > -kMoreDigits) return;
-  wide = wide || DigitsOf(value) > kFloat32Digits;
+  wide = wide || !IsExactInFloat32(value);
 }
 
 void NumberSummary::AddDouble(double value) noexcept {

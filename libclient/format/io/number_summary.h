@@ -6,8 +6,8 @@
 
 namespace graphd {
 
-// The properties of a column's numbers that determine its dtype. The
-// order of the numbers makes no difference, so a column may be summarised in parts. A plain value.
+// The properties of a column's numbers that determine its dtype. The order of the numbers makes no
+// difference, so a column may be summarised in parts. A plain value.
 struct NumberSummary {
   bool any = false;       // there are numbers, or missing ones
   bool floating = false;  // a number is not of a whole number's type, or is missing
@@ -30,8 +30,9 @@ struct NumberSummary {
   void Merge(const NumberSummary& part) noexcept;
 
   // Returns int64 if all are whole numbers of 64 bits; else float32, or float64 if a number has
-  // more than 9 significant digits or is outside float32's range. It is uint8 if all are true or
-  // false, or if `mask` is set and all are 0 or 1.
+  // more than 9 significant digits, is outside float32's range, or is a whole number of 10 digits
+  // or more that float32 would round. It is uint8 if all are true or false, or if `mask` is set and
+  // all are 0 or 1.
   DType dtype(bool mask) const noexcept;
 };
 
