@@ -2,6 +2,7 @@
 #include "format/publish_partitions.h"
 
 #include <filesystem>
+#include <system_error>
 #include <vector>
 
 #include "base/file.h"
@@ -17,11 +18,10 @@ namespace fs = std::filesystem;
 
 std::string PartName(int32_t part) { return "part" + std::to_string(part); }
 
-PartitionOptions OptionsOf(const std::string& graph_name, int32_t num_parts,
-                           const PublishOptions& options) {
+PartitionOptions OptionsOf(const GraphPlan& plan, const PublishOptions& options) {
   PartitionOptions partition;
-  partition.graph_name = graph_name;
-  partition.num_parts = num_parts;
+  partition.graph_name = plan.graph_name;
+  partition.num_parts = plan.num_parts();
   partition.method = PartMethod::kRandom;
   partition.output = options.output;
   partition.force = options.force;
@@ -50,34 +50,44 @@ void MoveFiles(const fs::path& from, const fs::path& to) {
   SyncDirectory(to.string());
 }
 
+// Moves everything from the staging directory into the output, which has no graph any more.
+void MoveGraph(const GraphPlan& plan, const PublishOptions& options) {
+  for (int32_t p = 0; p < plan.num_parts(); p++) {
+    // Other files that are there are kept.
+    MoveFiles(JoinPath(options.staging, PartName(p)), JoinPath(options.output, PartName(p)));
+  }
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(options.staging)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_regular_file() && name.ends_with(".ids.txt.gz")) names.push_back(name);
+  }
+  for (const std::string& name : names) {
+    fs::rename(JoinPath(options.staging, name), JoinPath(options.output, name));
+  }
+  WritePartConfig(options.output, *plan.Meta(), PartFormat::kNative);
+}
+
 }  // namespace
 
-void CheckPublishing(const std::string& graph_name, int32_t num_parts,
-                     const PublishOptions& options) {
-  CheckPartitionOptions(OptionsOf(graph_name, num_parts, options));
+void CheckPublishing(const GraphPlan& plan, const PublishOptions& options) {
+  plan.Check();
+  const PartitionOptions partition = OptionsOf(plan, options);
+  CheckPartitionOptions(partition);
+  CheckPartitionInput(plan.Features(), partition);
 }
 
 std::string PublishPartitions(const GraphPlan& plan, const PublishOptions& options) {
-  plan.Check();
-  const PartitionOptions partition = OptionsOf(plan.graph_name, plan.num_parts(), options);
+  CheckPublishing(plan, options);
   try {
     for (int32_t p = 0; p < plan.num_parts(); p++) CheckPart(plan, options.staging, p);
-    CheckPartitionOptions(partition);
-    ClearOutput(partition);
-    for (int32_t p = 0; p < plan.num_parts(); p++) {
-      // Other files that are there are kept.
-      MoveFiles(JoinPath(options.staging, PartName(p)), JoinPath(options.output, PartName(p)));
-    }
-    for (const auto& entry : fs::directory_iterator(options.staging)) {
-      const std::string name = entry.path().filename().string();
-      if (!entry.is_regular_file() || !name.ends_with(".ids.txt.gz")) continue;
-      fs::rename(entry.path(), JoinPath(options.output, name));
-    }
-    WritePartConfig(options.output, *plan.Meta(), PartFormat::kNative);
-    fs::remove_all(options.staging);
+    ClearOutput(OptionsOf(plan, options));
+    MoveGraph(plan, options);
   } catch (const fs::filesystem_error& error) {
     Throw(ErrorCode::kIo, error.what());
   }
+  // The graph is complete. A task that is late may still create files there.
+  std::error_code ignored;
+  fs::remove_all(options.staging, ignored);
   return JoinPath(options.output, plan.graph_name + ".json");
 }
 

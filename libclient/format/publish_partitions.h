@@ -15,13 +15,14 @@ struct PublishOptions {
   bool force = false;   // replace an earlier graph
 };
 
-// Throws as CheckPartitionOptions does: before the long part begins.
-void CheckPublishing(const std::string& graph_name, int32_t num_parts,
-                     const PublishOptions& options);
+// Throws as GraphPlan::Check, CheckPartitionOptions and CheckPartitionInput do. Call it before the
+// long part begins, with counts of 0 if they are not known yet.
+void CheckPublishing(const GraphPlan& plan, const PublishOptions& options);
 
 // Moves the partitions and names to the output, in place of an earlier graph there, writes the part
-// config, last, and removes `staging`. Returns the part config's path. Throws Error(kCorrupt) or
-// Error(kNotFound) if a partition is not complete; then the output is left as it is.
+// config, last, and removes `staging` as far as possible. Returns the part config's path. Throws
+// Error(kCorrupt) or Error(kNotFound) if a partition is not complete; then the output is left as it
+// is. After an error of the operating system, what was not moved is still in `staging`.
 std::string PublishPartitions(const GraphPlan& plan, const PublishOptions& options);
 
 }  // namespace graphd

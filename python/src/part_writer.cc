@@ -120,6 +120,12 @@ GraphPlan PlanFrom(const py::dict& given) {
   return plan;
 }
 
+std::vector<std::tuple<uint64_t, uint64_t, uint64_t>> ToTuples(const std::vector<IdSums>& sums) {
+  std::vector<std::tuple<uint64_t, uint64_t, uint64_t>> tuples;
+  for (const IdSums& type : sums) tuples.emplace_back(type.count, type.ids, type.squares);
+  return tuples;
+}
+
 // Appends the rows of a table's only column, which has text.
 void AddNames(NamesFile& file, const py::capsule& capsule) {
   const std::string source = "names of nodes";
@@ -170,14 +176,17 @@ void DefinePartWriter(py::module_& m) {
                           [&](const ArrowBatch& batch) { self.AddEdges(etype, batch); });
            })
       .def("finish", [](PartWriter& self) { return Call([&] { return self.Finish(); }); })
-      .def_property_readonly("edge_cut", &PartWriter::edge_cut);
+      .def_property_readonly("edge_cut", &PartWriter::edge_cut)
+      .def_property_readonly("node_sums",
+                             [](const PartWriter& self) { return ToTuples(self.node_sums()); })
+      .def_property_readonly("edge_sums",
+                             [](const PartWriter& self) { return ToTuples(self.edge_sums()); });
   py::class_<NamesFile>(m, "NamesFile")
       .def(py::init<std::string, std::string>())
       .def("add", AddNames)
       .def("finish", [](NamesFile& self) { Call([&] { self.Finish(); }); });
-  m.def("check_publishing", [](const std::string& graph_name, int32_t num_parts,
-                               const std::string& output, bool force) {
-    CheckPublishing(graph_name, num_parts, {"", output, force});
+  m.def("check_publishing", [](const py::dict& plan, const std::string& output, bool force) {
+    CheckPublishing(PlanFrom(plan), {"", output, force});
   });
   m.def("publish_partitions", [](const py::dict& plan, const std::string& staging,
                                  const std::string& output, bool force) {

@@ -15,8 +15,6 @@
 namespace graphd {
 namespace {
 
-constexpr int64_t kMostListSize = int64_t{1} << 20;
-
 bool IsList(const ArrowType& type) { return type.kind == ArrowKind::kList && !type.dictionary; }
 
 // Refuses columns that have no numbers.
@@ -143,6 +141,9 @@ std::byte* Convert(const ArrowColumn& items, int64_t begin, int64_t end,
             // Files have one NaN only.
             if (std::isnan(value)) return put(std::numeric_limits<To>::quiet_NaN());
           }
+          // Whole numbers become double first, as in NumberColumn, which rounds twice.
+          if constexpr (std::is_integral_v<T>)
+            return put(static_cast<To>(static_cast<double>(value)));
           put(static_cast<To>(value));
         } else {
           if constexpr (std::is_floating_point_v<T>) {
@@ -165,22 +166,26 @@ std::byte* Convert(const ArrowColumn& items, int64_t begin, int64_t end,
 }
 
 template <class To>
-void AppendAs(const ArrowColumn& column, const PlannedFeature& feature,
+void AppendAs(const ArrowColumn& column, int64_t begin, int64_t end, const PlannedFeature& feature,
               std::vector<std::byte>& to) {
+  // The room depends on the plan: lists must be those that it says before it is allocated.
+  for (int64_t row = begin; IsList(*column.type) && row < end; row++) {
+    const auto [first, last] = column.Items(row);
+    if (!column.IsNull(row)) CheckListSize(last - first, feature.width, feature.name);
+  }
   const size_t before = to.size();
   const size_t width = Index(std::max<int64_t>(feature.width, 1));
-  to.resize(before + Index(column.length) * width * sizeof(To));
+  to.resize(before + Index(end - begin) * width * sizeof(To));
   std::byte* at = to.data() + before;
   if (!IsList(*column.type)) {
-    Convert<To>(column, 0, column.length, feature, at);
+    Convert<To>(column, begin, end, feature, at);
     return;
   }
   const ArrowColumn& items = column.children[0];
-  for (int64_t row = 0; row < column.length; row++) {
-    const auto [begin, end] = column.Items(row);
+  for (int64_t row = begin; row < end; row++) {
+    const auto [first, last] = column.Items(row);
     if (!column.IsNull(row)) {
-      CheckListSize(end - begin, feature.width, feature.name);
-      at = Convert<To>(items, begin, end, feature, at);
+      at = Convert<To>(items, first, last, feature, at);
       continue;
     }
     if constexpr (std::is_floating_point_v<To>) {
@@ -245,8 +250,8 @@ void Summarize(const ArrowColumn& column, const std::string& column_name, Column
   }
 }
 
-void AppendNumbers(const ArrowColumn& column, const PlannedFeature& feature,
-                   std::vector<std::byte>& to) {
+void AppendNumbers(const ArrowColumn& column, int64_t begin, int64_t end,
+                   const PlannedFeature& feature, std::vector<std::byte>& to) {
   CheckType(*column.type, feature.name);
   if (IsList(*column.type) != (feature.width > 0)) {
     Throw(ErrorCode::kInternal, "feature '", feature.name, "' was planned with ", feature.width,
@@ -254,13 +259,13 @@ void AppendNumbers(const ArrowColumn& column, const PlannedFeature& feature,
   }
   switch (feature.encoding.dtype) {
     case DType::kInt64:
-      return AppendAs<int64_t>(column, feature, to);
+      return AppendAs<int64_t>(column, begin, end, feature, to);
     case DType::kUInt8:
-      return AppendAs<uint8_t>(column, feature, to);
+      return AppendAs<uint8_t>(column, begin, end, feature, to);
     case DType::kFloat32:
-      return AppendAs<float>(column, feature, to);
+      return AppendAs<float>(column, begin, end, feature, to);
     case DType::kFloat64:
-      return AppendAs<double>(column, feature, to);
+      return AppendAs<double>(column, begin, end, feature, to);
     default:
       Throw(ErrorCode::kInternal, "feature '", feature.name, "' was planned as ",
             DTypeName(feature.encoding.dtype));

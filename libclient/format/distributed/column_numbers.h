@@ -39,9 +39,10 @@ ColumnSummary SummaryOf(const ArrowType& type, const std::string& column_name);
 // lists of different lengths.
 void Summarize(const ArrowColumn& column, const std::string& column_name, ColumnSummary& summary);
 
-// Appends the rows of a column, as numbers of feature.encoding.dtype, to `to`; nulls are NaN.
-// Throws Error(kInvalid) if the column has a null, a number or a list that the plan does not allow.
-void AppendNumbers(const ArrowColumn& column, const PlannedFeature& feature,
-                   std::vector<std::byte>& to);
+// Appends the rows begin .. end - 1 of a column, as numbers of feature.encoding.dtype, to `to`;
+// nulls are NaN. Throws Error(kInvalid) if they have a null, a number or a list that the plan does
+// not allow.
+void AppendNumbers(const ArrowColumn& column, int64_t begin, int64_t end,
+                   const PlannedFeature& feature, std::vector<std::byte>& to);
 
 }  // namespace graphd

@@ -12,8 +12,6 @@
 namespace graphd {
 namespace {
 
-constexpr int64_t kMostWidth = int64_t{1} << 20;
-
 std::vector<std::vector<int64_t>> CountsOf(const std::vector<PlannedType>& types) {
   std::vector<std::vector<int64_t>> counts;
   for (const PlannedType& type : types) counts.push_back(type.counts);
@@ -57,9 +55,9 @@ void CheckType(const PlannedType& type, const std::string& name, size_t parts) {
       Throw(ErrorCode::kInvalid, "type '", name, "' has two features '", feature.name,
             "', or one of the name that the original ids get; rename one");
     }
-    if (feature.width >= 0 && feature.width <= kMostWidth) continue;
+    if (feature.width >= 0 && feature.width <= kMostListSize) continue;
     Throw(ErrorCode::kInvalid, "feature '", feature.name, "' of type '", name, "' has lists of ",
-          feature.width, " numbers; a feature may have ", kMostWidth);
+          feature.width, " numbers; a feature may have ", kMostListSize);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/file.h"
@@ -18,6 +19,7 @@ namespace graphd {
 namespace {
 
 constexpr size_t kMostDegrees = size_t{1} << 16;
+constexpr int64_t kMostPieceNumbers = int64_t{1} << 20;  // beyond one row
 
 GraphPlan Checked(GraphPlan plan, PartId part) {
   plan.Check();
@@ -37,8 +39,9 @@ PartWriter::PartWriter(GraphPlan plan, PartId part, std::string directory)
       meta_(plan_.Meta()),
       features_(plan_.Features()),
       storage_(plan_.Storage()) {
-  MakeDirectories(directory_);
   own_ids_.resize(plan_.nodes.size());
+  node_sums_.resize(plan_.nodes.size());
+  edge_sums_.resize(plan_.edges.size());
   node_file_.emplace(TemporarySegmentPath(directory_, kNodeFeatureFile), kNodeFeatureFile,
                      NodeFeatureLayout(features_, *meta_, storage_, part_));
 }
@@ -84,6 +87,17 @@ void PartWriter::FailCount(int64_t count, int64_t planned, const std::string& ca
         "write it to files, and read these");
 }
 
+template <class F>
+void PartWriter::ForEachPiece(const ArrowColumn& column, const PlannedFeature& feature, F&& write) {
+  const int64_t rows =
+      std::max<int64_t>(1, kMostPieceNumbers / std::max<int64_t>(feature.width, 1));
+  for (int64_t begin = 0; begin < column.length; begin += rows) {
+    numbers_.clear();
+    AppendNumbers(column, begin, std::min(column.length, begin + rows), feature, numbers_);
+    write(Encoded(feature.encoding, numbers_, encoded_));
+  }
+}
+
 void PartWriter::AddNodes(NodeTypeId ntype, const ArrowBatch& batch) {
   const auto t = static_cast<int32_t>(ntype);
   const PlannedType& type = plan_.nodes.at(Index(t));
@@ -96,19 +110,20 @@ void PartWriter::AddNodes(NodeTypeId ntype, const ArrowBatch& batch) {
   if (static_cast<int64_t>(before) + batch.rows > planned) {
     FailCount(static_cast<int64_t>(before) + batch.rows, planned, called);
   }
+  const int64_t count = type.count();
   for (int64_t row = 0; row < batch.rows; row++) {
     const auto id = batch.columns[0].Load<int64_t>(1, row);
-    if (id < 0 || (!ids.empty() && id <= ids.back())) {
+    if (id < 0 || id >= count || (!ids.empty() && id <= ids.back())) {
       Throw(ErrorCode::kInvalid, called, ": node ", id, " follows ", ids.empty() ? -1 : ids.back(),
-            "; expected ascending ids, each once");
+            "; expected ascending ids below ", count, ", each once");
     }
     ids.push_back(id);
+    node_sums_[Index(t)].Add(id);
   }
   for (size_t f = 0; f < type.features.size(); f++) {
-    numbers_.clear();
-    AppendNumbers(batch.columns[f + 1], type.features[f], numbers_);
-    node_file_->Append(Partition::NodeFeatureName(ntype, type.features[f].name),
-                       Encoded(type.features[f].encoding, numbers_, encoded_));
+    const std::string array = Partition::NodeFeatureName(ntype, type.features[f].name);
+    ForEachPiece(batch.columns[f + 1], type.features[f],
+                 [&](std::span<const std::byte> stored) { node_file_->Append(array, stored); });
   }
   node_file_->Append(Partition::NodeFeatureName(ntype, kOrigId),
                      Encoded(storage_.node_orig_ids[Index(t)],
@@ -175,6 +190,7 @@ void PartWriter::AddEdges(EdgeTypeId etype, const ArrowBatch& batch) {
   const std::vector<int64_t>& own =
       own_ids_[Index(static_cast<int32_t>(plan_.schema.dst_type(etype)))];
   const auto src_type = plan_.schema.src_type(etype);
+  const int64_t num_edges = type.count();
   const int64_t num_sources = meta_->book.nodes().count(src_type);
   const int64_t own_begin = meta_->book.nodes().type_begin(part_, src_type);
   const int64_t own_count = meta_->book.nodes().count_in(part_, src_type);
@@ -184,11 +200,12 @@ void PartWriter::AddEdges(EdgeTypeId etype, const ArrowBatch& batch) {
     const EdgeOrder next{batch.columns[0].Load<int64_t>(1, row),
                          batch.columns[1].Load<int64_t>(1, row),
                          batch.columns[2].Load<int64_t>(1, row)};
-    if (next <= last_ || next.src < 0 || next.src >= num_sources || next.edge < 0) {
+    if (next <= last_ || next.src < 0 || next.src >= num_sources || next.edge < 0 ||
+        next.edge >= num_edges) {
       Throw(ErrorCode::kInvalid, called, ": edge ", next.edge, " from ", next.src, " to ", next.dst,
             " follows edge ", last_.edge, " from ", last_.src, " to ", last_.dst,
-            "; expected ascending destinations, sources below ", num_sources,
-            " and edges, each edge once");
+            "; expected ascending destinations, sources below ", num_sources, " and edges below ",
+            num_edges, ", each edge once");
     }
     last_ = next;
     while (node_ < own.size() && own[node_] < next.dst) CloseNode();
@@ -200,14 +217,14 @@ void PartWriter::AddEdges(EdgeTypeId etype, const ArrowBatch& batch) {
     cut_ += next.src < own_begin || next.src - own_begin >= own_count;
     sources_.push_back(static_cast<uint64_t>(next.src));
     edge_ids_.push_back(static_cast<uint64_t>(next.edge));
+    edge_sums_[Index(e)].Add(next.edge);
   }
   edge_files_->AppendDegrees(degrees_);
   degrees_.clear();
   edge_files_->AppendSources(sources_);
   for (size_t f = 0; f < type.features.size(); f++) {
-    numbers_.clear();
-    AppendNumbers(batch.columns[f + 3], type.features[f], numbers_);
-    edge_files_->AppendFeature(f, Encoded(type.features[f].encoding, numbers_, encoded_));
+    ForEachPiece(batch.columns[f + 3], type.features[f],
+                 [&](std::span<const std::byte> stored) { edge_files_->AppendFeature(f, stored); });
   }
   edge_files_->AppendOrigIds(edge_ids_);
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <tuple>
@@ -103,6 +104,16 @@ PlannedType Planned(const std::vector<RawFeature>& features, std::vector<int64_t
   return type;
 }
 
+std::string Made(const std::string& directory) {
+  fs::create_directories(directory);
+  return directory;
+}
+
+// Returns the sums of 0 .. count - 1.
+std::array<uint64_t, 3> SumsOf(uint64_t count) {
+  return {count, count * (count - 1) / 2, (count - 1) * count * (2 * count - 1) / 6};
+}
+
 // The rows of a graph as tasks get them.
 class Shuffled {
  public:
@@ -178,14 +189,18 @@ class Shuffled {
 
   void Write(const std::string& staging) const {
     for (int32_t p = 0; p < kParts; p++) {
-      PartWriter writer(plan_, static_cast<PartId>(p), staging + "/part" + std::to_string(p));
+      PartWriter writer(plan_, static_cast<PartId>(p), Made(staging + "/part" + std::to_string(p)));
       for (size_t t = 0; t < graph_.nodes.size(); t++) AddNodes(writer, p, t);
       for (size_t e = 0; e < graph_.edges.size(); e++) AddEdges(writer, p, e);
       writer.Finish();
       cut_ += writer.edge_cut();
+      Add(writer.node_sums(), node_sums_);
+      Add(writer.edge_sums(), edge_sums_);
     }
   }
   int64_t edge_cut() const { return cut_; }
+  const std::vector<IdSums>& node_sums() const { return node_sums_; }
+  const std::vector<IdSums>& edge_sums() const { return edge_sums_; }
 
  private:
   NodeTypeId SrcType(size_t e) const {
@@ -194,6 +209,14 @@ class Shuffled {
   int32_t OwnerOfDst(size_t e, uint64_t v) const {
     const auto etype = static_cast<EdgeTypeId>(static_cast<int32_t>(e));
     return owners_[Index(static_cast<int32_t>(graph_.schema.dst_type(etype)))][v];
+  }
+  static void Add(const std::vector<IdSums>& part, std::vector<IdSums>& all) {
+    all.resize(part.size());
+    for (size_t t = 0; t < part.size(); t++) {
+      all[t].count += part[t].count;
+      all[t].ids += part[t].ids;
+      all[t].squares += part[t].squares;
+    }
   }
   template <class F>
   void ForEachEdge(size_t e, F&& f) const {
@@ -213,6 +236,7 @@ class Shuffled {
   std::vector<std::vector<int32_t>> owners_;
   std::vector<NodeNumbering> numbering_;
   mutable int64_t cut_ = 0;
+  mutable std::vector<IdSums> node_sums_, edge_sums_;
 };
 
 std::map<std::string, std::string> Files(const std::string& directory) {
@@ -245,6 +269,15 @@ TEST(PartWriter, WritesTheSameBytesAsPartitionGraph) {
   EXPECT_EQ(config, directory / "found/g.json");
   EXPECT_FALSE(fs::exists(directory / "found/staging"));
   EXPECT_EQ(shuffled.edge_cut(), summary.edge_cut);
+  for (const auto* types : {&shuffled.plan().nodes, &shuffled.plan().edges}) {
+    const bool is_edge = types == &shuffled.plan().edges;
+    const std::vector<IdSums>& sums = is_edge ? shuffled.edge_sums() : shuffled.node_sums();
+    ASSERT_EQ(sums.size(), types->size());
+    for (size_t t = 0; t < sums.size(); t++) {
+      EXPECT_EQ((std::array{sums[t].count, sums[t].ids, sums[t].squares}),
+                SumsOf(static_cast<uint64_t>((*types)[t].count())));
+    }
+  }
   const auto expected = Files(directory / "expected"), found = Files(directory / "found");
   EXPECT_EQ(expected.size(), found.size());
   for (const auto& [name, bytes] : expected) EXPECT_TRUE(found.at(name) == bytes) << name;
@@ -293,7 +326,7 @@ TEST(PartWriter, PartitionsWithoutRowsAreWritten) {
     for (auto& feature : edges.features) feature.encoding = Encoding::Plain(DType::kFloat32);
   }
   for (int32_t p = 0; p < kParts; p++) {
-    PartWriter(plan, static_cast<PartId>(p), directory / ("staging/part" + std::to_string(p)))
+    PartWriter(plan, static_cast<PartId>(p), Made(directory / ("staging/part" + std::to_string(p))))
         .Finish();
   }
   for (const auto& [name, bytes] : Files(directory / "staging")) {
@@ -305,7 +338,7 @@ TEST(PartWriter, RowsInAnotherOrderAreRefused) {
   const ScratchDirectory directory;
   const RawGraph graph = TypedGraph(40, 61, 3);
   const Shuffled shuffled(graph);
-  PartWriter writer(shuffled.plan(), static_cast<PartId>(0), directory / "part0");
+  PartWriter writer(shuffled.plan(), static_cast<PartId>(0), Made(directory / "part0"));
   shuffled.AddNodes(writer, 0, 0);
   auto [code, message] = Failure([&] { shuffled.AddNodes(writer, 0, 0); });
   EXPECT_EQ(code, ErrorCode::kInvalid);
@@ -323,14 +356,14 @@ TEST(PartWriter, RowsThatWereNotCountedAreRefused) {
   const RawGraph graph = TypedGraph(40, 61, 3);
   const Shuffled shuffled(graph);
   {
-    PartWriter writer(shuffled.plan(), static_cast<PartId>(0), directory / "part0");
+    PartWriter writer(shuffled.plan(), static_cast<PartId>(0), Made(directory / "part0"));
     shuffled.AddNodes(writer, 0, 0);
     shuffled.AddNodes(writer, 0, 1, 5);
     const auto [code, message] = Failure([&] { shuffled.AddEdges(writer, 0, 1); });
     EXPECT_EQ(code, ErrorCode::kInvalid);
     EXPECT_THAT(message, HasSubstr("got 5, but counted"));
   }
-  PartWriter writer(shuffled.plan(), static_cast<PartId>(0), directory / "part0");
+  PartWriter writer(shuffled.plan(), static_cast<PartId>(0), Made(directory / "part0"));
   for (size_t t = 0; t < 2; t++) shuffled.AddNodes(writer, 0, t);
   shuffled.AddEdges(writer, 0, 1);
   const auto [code, message] = Failure([&] { writer.Finish(); });
@@ -339,11 +372,53 @@ TEST(PartWriter, RowsThatWereNotCountedAreRefused) {
   EXPECT_FALSE(fs::exists(directory / "part0/partition.json"));
 }
 
+// Appends one edge of the type 1 without features.
+void AddEdge(PartWriter& writer, int64_t dst, int64_t src, int64_t edge) {
+  Read({Numbers<int64_t>("l", "dst", {dst}), Numbers<int64_t>("l", "src", {src}),
+        Numbers<int64_t>("l", "edge", {edge})},
+       [&](const ArrowBatch& batch) { writer.AddEdges(static_cast<EdgeTypeId>(0), batch); });
+}
+
+TEST(PartWriter, IdsThatTheGraphDoesNotHaveAreRefused) {
+  const ScratchDirectory directory;
+  GraphPlan plan;
+  plan.graph_name = "g";
+  plan.part_method = "file";
+  plan.schema = Schema({"n"}, {{"n", "e", "n"}});
+  plan.nodes = {{{2, 1}, {}}};
+  plan.edges = {{{1, 1}, {}}};
+  PartWriter writer(plan, static_cast<PartId>(0), Made(directory / "part0"));
+  const auto add_node = [&](int64_t id) {
+    return Failure([&] {
+      Read({Numbers<int64_t>("l", "id", {id})},
+           [&](const ArrowBatch& batch) { writer.AddNodes(static_cast<NodeTypeId>(0), batch); });
+    });
+  };
+  add_node(1);
+  const auto node = add_node(3);
+  EXPECT_EQ(node.first, ErrorCode::kInvalid);
+  EXPECT_THAT(node.second, HasSubstr("node 3 follows 1; expected ascending ids below 3"));
+  add_node(2);
+  const auto edge = Failure([&] { AddEdge(writer, 1, 0, 2); });
+  EXPECT_EQ(edge.first, ErrorCode::kInvalid);
+  EXPECT_THAT(edge.second, HasSubstr("edges below 2"));
+}
+
+TEST(PartWriter, ADirectoryThatWasRemovedIsNotMadeAgain) {
+  const ScratchDirectory directory;
+  const RawGraph graph = TypedGraph(40, 61, 3);
+  const Shuffled shuffled(graph);
+  const auto [code, message] = Failure(
+      [&] { PartWriter(shuffled.plan(), static_cast<PartId>(0), directory / "staging/part0"); });
+  EXPECT_EQ(code, ErrorCode::kNotFound) << message;
+  EXPECT_FALSE(fs::exists(directory / "staging"));
+}
+
 TEST(PartWriter, EdgesOfOtherPartitionsAreRefused) {
   const ScratchDirectory directory;
   const RawGraph graph = TypedGraph(40, 61, 3);
   const Shuffled shuffled(graph);
-  PartWriter writer(shuffled.plan(), static_cast<PartId>(0), directory / "part0");
+  PartWriter writer(shuffled.plan(), static_cast<PartId>(0), Made(directory / "part0"));
   for (size_t t = 0; t < 2; t++) shuffled.AddNodes(writer, 0, t);
   const auto [code, message] = Failure([&] { shuffled.AddEdges(writer, 1, 1); });
   EXPECT_EQ(code, ErrorCode::kInvalid);
@@ -362,8 +437,55 @@ TEST(PublishPartitions, APartitionThatIsMissingLeavesTheOldGraph) {
   const auto [code, message] = Failure([&] { PublishPartitions(shuffled.plan(), options); });
   EXPECT_EQ(code, ErrorCode::kNotFound) << message;
   EXPECT_TRUE(Files(directory / "out") == before);
-  const auto existing = Failure([&] { CheckPublishing("g", kParts, {"", directory / "out"}); });
+  const auto existing = Failure([&] {
+    CheckPublishing(shuffled.plan(), {"", directory / "out", false});
+  });
   EXPECT_EQ(existing.first, ErrorCode::kExists) << existing.second;
+}
+
+TEST(PublishPartitions, AStagingDirectoryThatStaysIsNoError) {
+  const ScratchDirectory directory;
+  const RawGraph graph = TypedGraph(40, 61, 3);
+  const Shuffled shuffled(graph);
+  shuffled.Write(directory / "staging");
+  // No system call removes a directory of this name.
+  PublishPartitions(shuffled.plan(), {directory / "staging/.", directory / "out", false});
+  EXPECT_TRUE(fs::exists(directory / "staging"));
+  EXPECT_TRUE(fs::exists(directory / "out/g.json"));
+}
+
+TEST(PublishPartitions, WhatWasNotMovedIsKept) {
+  const ScratchDirectory directory;
+  const RawGraph graph = TypedGraph(40, 61, 3);
+  const Shuffled shuffled(graph);
+  shuffled.Write(directory / "staging");
+  Made(directory / "out");
+  WriteFileAtomically(directory / "out/part1", "a file in the place of a directory");
+  const auto [code, message] = Failure([&] {
+    PublishPartitions(shuffled.plan(), {directory / "staging", directory / "out", false});
+  });
+  EXPECT_EQ(code, ErrorCode::kIo) << message;
+  EXPECT_FALSE(fs::exists(directory / "out/g.json"));
+  for (const char* part : {"part1", "part2"}) {
+    EXPECT_TRUE(fs::exists(directory / (std::string("staging/") + part + "/partition.json")))
+        << part;
+  }
+}
+
+TEST(CheckPublishing, ImpossibleGraphsAreRefusedBeforeTheyAreCounted) {
+  const ScratchDirectory directory;
+  GraphPlan plan;
+  plan.graph_name = "g";
+  plan.part_method = "random";
+  plan.schema = Schema({"n"}, {{"n", "e", "n"}});
+  plan.nodes = {{{0, 0}, {{"x", 0, Encoding::Plain(DType::kInt64)}}}};
+  plan.edges = {{{0, 0}, {}}};
+  const PublishOptions options{"", directory / "out", false};
+  CheckPublishing(plan, options);
+  plan.nodes[0].features[0].name = kOrigId;
+  const auto [code, message] = Failure([&] { CheckPublishing(plan, options); });
+  EXPECT_EQ(code, ErrorCode::kInvalid);
+  EXPECT_THAT(message, HasSubstr("rename"));
 }
 
 TEST(ColumnSummary, PartsDetermineTheDtypeInAnyOrder) {
@@ -393,8 +515,9 @@ TEST(ColumnSummary, NumbersThatThePlanDoesNotAllowAreRefused) {
   std::vector<std::byte> numbers;
   const auto append = [&](ArrowSpec column) {
     return Failure([&] {
-      Read({std::move(column)},
-           [&](const ArrowBatch& batch) { AppendNumbers(batch.columns[0], planned, numbers); });
+      Read({std::move(column)}, [&](const ArrowBatch& batch) {
+        AppendNumbers(batch.columns[0], 0, batch.rows, planned, numbers);
+      });
     });
   };
   append(Numbers<int64_t>("l", "x", {7, 255}));
@@ -405,6 +528,37 @@ TEST(ColumnSummary, NumbersThatThePlanDoesNotAllowAreRefused) {
     EXPECT_EQ(code, ErrorCode::kInvalid) << message;
     EXPECT_THAT(message, HasSubstr("write it to files"));
   }
+}
+
+TEST(ColumnSummary, WholeNumbersAreRoundedAsThoseOfFiles) {
+  // As double, it is a tie of two numbers of float32; as it is, it is nearer to the larger one.
+  constexpr int64_t kTie = (int64_t{1} << 60) + (int64_t{1} << 36) + 1;
+  const PlannedFeature planned{"x", 0, Encoding::Plain(DType::kFloat32)};
+  std::vector<std::byte> numbers;
+  Read({Numbers<int64_t>("l", "x", {kTie})},
+       [&](const ArrowBatch& batch) { AppendNumbers(batch.columns[0], 0, 1, planned, numbers); });
+  float found = 0;
+  ASSERT_EQ(numbers.size(), sizeof found);
+  std::memcpy(&found, numbers.data(), sizeof found);
+  EXPECT_EQ(found, static_cast<float>(static_cast<double>(kTie)));
+  EXPECT_NE(found, static_cast<float>(kTie));
+}
+
+TEST(ColumnSummary, AListOfAnotherLengthIsRefusedBeforeRoomIsMade) {
+  // If each row had as many numbers as the plan says, they would take 40 GiB.
+  constexpr int64_t kRows = 10'000;
+  const PlannedFeature planned{"x", kMostListSize, Encoding::Plain(DType::kFloat32)};
+  const std::vector<float> items(Index(kRows), 1);
+  ArrowSpec lists{"+w:1", "x", kRows, {std::nullopt}, {Column("f", items)}};
+  std::vector<std::byte> numbers;
+  const auto [code, message] = Failure([&] {
+    Read({lists}, [&](const ArrowBatch& batch) {
+      AppendNumbers(batch.columns[0], 0, batch.rows, planned, numbers);
+    });
+  });
+  EXPECT_EQ(code, ErrorCode::kInvalid) << message;
+  EXPECT_THAT(message, HasSubstr("same length"));
+  EXPECT_EQ(numbers.capacity(), 0u);
 }
 
 TEST(ColumnSummary, ColumnsWithoutNumbersAreRefused) {
