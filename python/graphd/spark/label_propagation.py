@@ -12,20 +12,20 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import shutil
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..arguments import not_negative, whole_number_in
 from ..errors import InvalidError
 from ..typing import Triple
 from . import tasks
 from .edges import Edges
 from .nodes import Nodes
 
-_MOST_PARTS = 512
 _MOST_GROUPS = 1 << 18  # the most groups of requests that the driver counts
-_LEVELS = 4  # the number of classes of gains
+_LEVELS = 4  # the most classes of gains
+_PASSES = 8  # the most times that the driver looks at a request in a round
 _ENOUGH = 0.001  # the share of nodes below which a round is the last
 
 
@@ -33,31 +33,41 @@ def assign(
     nodes: Mapping[str, Nodes],
     edges: Mapping[Triple, Edges],
     num_parts: int,
-    iterations: int,
-    imbalance: float,
+    rounds: int,
+    share: float,
     seed: int,
     scratch: str,
 ) -> None:
-    """Assigns the nodes of all types. `scratch` is a directory that all machines share.
+    """Assigns the nodes of all types. No partition gets more than `share` of the average. `scratch`
+    is a directory that all machines share."""
+    run = _Propagation(nodes, edges, num_parts, seed, scratch)
+    try:
+        run.begin()
+        for number in range(rounds):
+            moved = run.round(number, share)
+            if moved < _ENOUGH * run.total:
+                break
+        run.finish()
+    finally:
+        run.release()
+
+
+def levels_of(num_parts: int, num_ntypes: int) -> int:
+    """Returns the number of classes of gains.
 
     Raises
     ------
     graphd.errors.InvalidError
-        If an argument is not valid.
+        If there are too many partitions for the driver to count requests between each two.
     """
-    rounds = whole_number_in(iterations, "iterations", 1, 1000)
-    share = 1 + not_negative(imbalance, "imbalance")
-    if num_parts > _MOST_PARTS:
+    levels = min(_LEVELS, _MOST_GROUPS // (num_parts**2 * num_ntypes))
+    if not levels:
+        most = math.isqrt(_MOST_GROUPS // num_ntypes)
         raise InvalidError(
-            f"num_parts {num_parts}: label propagation makes {_MOST_PARTS} partitions at most; give "
-            "the column of another method"
+            f"num_parts {num_parts}: with {num_ntypes} node type(s), label propagation makes {most} "
+            "partitions at most; use part_method='column', with the result of another method"
         )
-    run = _Propagation(nodes, edges, num_parts, seed, scratch)
-    for number in range(rounds):
-        moved = run.round(number, share)
-        if moved < _ENOUGH * run.total:
-            break
-    run.finish()
+    return levels
 
 
 class Ledger:
@@ -68,10 +78,10 @@ class Ledger:
 
     def grant(self, requests: Iterable[tuple[int, int, int, int]]) -> list[tuple[int, int, int]]:
         """Grants requests (from, to, group, nodes), those of lower groups first, as long as some
-        partition has room. Returns the granted ones."""
+        partition has room, in a bounded number of passes. Returns the granted ones."""
         waiting = sorted(requests, key=lambda request: (request[2], request[:2]))
         granted: list[tuple[int, int, int]] = []
-        while waiting:
+        for _ in range(_PASSES):
             left = []
             for source, target, group, count in waiting:
                 if self.loads[target] + count <= self.most:
@@ -97,28 +107,34 @@ class _Propagation:
         seed: int,
         scratch: str,
     ) -> None:
-        from pyspark.sql import functions as F
-
-        self.nodes, self.num_parts, self.seed, self.scratch = nodes, num_parts, seed, scratch
+        self.nodes, self.edges = nodes, edges
+        self.num_parts, self.seed, self.scratch = num_parts, seed, scratch
+        self.levels = levels_of(num_parts, len(nodes))
         self.numbers = {ntype: number for number, ntype in enumerate(nodes)}
         self.total = sum(each.count for each in nodes.values())
         self.files = 0
-        labels, pairs = [], []
+        self.kept: list[Any] = []
         self.ledgers: list[Ledger] = []
-        for ntype, each in nodes.items():
-            block = F.floor(F.col("id") * num_parts / max(each.count, 1)).cast("int")
-            part = F.least(block, F.lit(num_parts - 1)).alias("part")
+
+    def begin(self) -> None:
+        """Gives each node its first label."""
+        from pyspark.sql import functions as F
+
+        labels, pairs = [], []
+        for ntype, each in self.nodes.items():
+            block = F.floor(F.col("id") * self.num_parts / max(each.count, 1)).cast("int")
+            part = F.least(block, F.lit(self.num_parts - 1)).alias("part")
             labels.append(each.frame.select(self._node(ntype, "id").alias("node"), part))
-        for (src, _, dst), of_type in edges.items():
+        for (src, _, dst), of_type in self.edges.items():
             ends = self._ends(of_type.frame, src, dst)
             pairs += [ends, ends.select(F.col("v").alias("u"), F.col("u").alias("v"))]
         self.labels = self._written(_union(labels))
         # Repeated edges count as often as they occur.
-        self.pairs = _union(pairs).where("u != v").repartition("u").persist(_on_disk())
+        self.pairs = self._keep(_union(pairs).where("u != v").repartition("u"))
         counts = self._type("node").alias("type")
         found = self.labels.groupBy(counts, "part").count().collect()
-        for each in nodes.values():
-            self.ledgers.append(Ledger([0] * num_parts, each.count))
+        for each in self.nodes.values():
+            self.ledgers.append(Ledger([0] * self.num_parts, each.count))
         for row in found:
             self.ledgers[row.type].loads[row.part] = row["count"]
 
@@ -126,7 +142,8 @@ class _Propagation:
         """Returns how many nodes have moved."""
         from pyspark.sql import functions as F
 
-        groups = max(1, _MOST_GROUPS // (self.num_parts**2 * _LEVELS * len(self.nodes)))
+        groups = _MOST_GROUPS // (self.num_parts**2 * self.levels * len(self.nodes))
+        last = F.lit(self.levels - 1)
         u = self.labels.select(F.col("node").alias("u"), "part")
         v = self.labels.select(F.col("node").alias("v"), F.col("part").alias("current"))
         votes = self.pairs.join(u, "u").select("v", "part").repartition("v")
@@ -136,7 +153,7 @@ class _Propagation:
         found = votes.groupBy("v", "current").agg(best.alias("best"), stay.alias("stay"))
         mix = F.xxhash64("v", F.lit(self.seed), F.lit(number))
         gain = F.col("best.votes") - F.col("stay")
-        level = F.lit(_LEVELS - 1) - F.least(F.floor(F.log2(gain)), F.lit(_LEVELS - 1))
+        level = last - F.least(F.floor(F.log2(gain)), last)
         wishes = found.where((gain > 0) & (F.pmod(mix, F.lit(2)) == 0)).select(
             "v",
             self._type("v").alias("type"),
@@ -146,7 +163,7 @@ class _Propagation:
             .cast("int")
             .alias("group"),
         )
-        wishes.persist(_on_disk())
+        self._keep(wishes)
         keys = ["type", "current", "target", "group"]
         granted = self._grant(wishes.groupBy(*keys).count().collect(), share)
         moved = sum(row[4] for row in granted)
@@ -158,29 +175,38 @@ class _Propagation:
         self.labels = self._written(
             labels.select("node", F.coalesce("target", "part").alias("part"))
         )
-        wishes.unpersist()
+        self.kept.pop().unpersist()
         return moved
 
     def finish(self) -> None:
         """Gives the nodes their partitions."""
         from pyspark.sql import functions as F
 
-        self.pairs.unpersist()
         mask = F.lit((1 << tasks.ID_BITS) - 1)
         for ntype, each in self.nodes.items():
             own = self.labels.where(self._type("node") == self.numbers[ntype])
             each.assign(own.select(F.col("node").bitwiseAND(mask).alias("id"), "part"))
 
+    def release(self) -> None:
+        """Frees what is kept on the disks of the machines."""
+        for frame in self.kept:
+            frame.unpersist()
+
+    def _keep(self, frame: Any) -> Any:
+        from pyspark import StorageLevel
+
+        self.kept.append(frame.persist(StorageLevel.DISK_ONLY))
+        return frame
+
     def _grant(self, requests: list[Any], share: float) -> list[tuple[int, int, int, int, int]]:
+        by_type: list[dict[tuple[int, int, int], int]] = [{} for _ in self.ledgers]
+        for row in requests:
+            by_type[row.type][row.current, row.target, row.group] = row["count"]
         granted = []
         for number, (ledger, each) in enumerate(zip(self.ledgers, self.nodes.values())):
             average = each.count / self.num_parts
             ledger.most = max(math.floor(average * share), math.ceil(average))
-            of_type = {
-                (row.current, row.target, row.group): row["count"]
-                for row in requests
-                if row.type == number
-            }
+            of_type = by_type[number]
             wanted = [(*key, count) for key, count in of_type.items()]
             granted += [(number, *key, of_type[key]) for key in ledger.grant(wanted)]
         return granted
@@ -215,13 +241,12 @@ class _Propagation:
         if self.files:
             shutil.rmtree(os.path.join(self.scratch, f"labels{self.files - 1}"), ignore_errors=True)
         self.files += 1
-        return labels.sparkSession.read.schema(labels.schema).parquet(f"file://{path}")
+        return labels.sparkSession.read.schema(labels.schema).parquet(f"file://{_literal(path)}")
 
 
-def _on_disk() -> Any:
-    from pyspark import StorageLevel
-
-    return StorageLevel.DISK_ONLY
+def _literal(path: str) -> str:
+    """Returns the pattern that matches a path alone; Spark takes what it reads as a pattern."""
+    return re.sub(r"([][{}*?\\])", r"\\\1", path)
 
 
 def _union(frames: list[Any]) -> Any:
