@@ -27,18 +27,36 @@ def column(name: str) -> Any:
     return F.col(quoted(name))
 
 
-def features_of(names: Sequence[str]) -> dict[str, Any]:
-    """Returns the expression of each feature. Columns x.0, x.1 and so on are one feature x."""
+def check_whole(dtype: Any, what: str, name: str, wanted: str = "whole numbers") -> None:
+    """Raises InvalidError unless a column has the type of whole numbers."""
+    from pyspark.sql import types as T
+
+    if not isinstance(dtype, T.IntegralType):
+        raise InvalidError(f"{what}: column {name!r} has {dtype.simpleString()}; expected {wanted}")
+
+
+def features_of(frame: Any, names: Sequence[str], what: str) -> dict[str, Any]:
+    """Returns the expression of each feature. Columns x.0, x.1 and so on are one feature x.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If the columns of a feature have different types, of which Spark would make one.
+    """
     from pyspark.sql import functions as F
 
-    return {
-        name: column(name)
-        if of == [name]
-        else F.array(*map(column, of))
-        if of[1:]
-        else column(of[0])
-        for name, of in grouped(list(names)).items()
-    }
+    features = {}
+    for name, of in grouped(list(names)).items():
+        first = frame.schema[of[0]].dataType
+        for other in of[1:]:
+            dtype = frame.schema[other].dataType
+            if dtype != first:
+                raise InvalidError(
+                    f"{what}: columns {of[0]!r} and {other!r} of the feature {name!r} have "
+                    f"{first.simpleString()} and {dtype.simpleString()}; cast them to one type"
+                )
+        features[name] = F.array(*map(column, of)) if of[1:] else column(of[0])
+    return features
 
 
 def plan(frame: Any, store_as: Mapping[str, str], of: str) -> list[Feature]:

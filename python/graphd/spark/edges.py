@@ -13,7 +13,7 @@ from .nodes import Nodes
 
 
 class Edges:
-    """The edges of a type.
+    """The edges of a type. The constructor only looks at the schema.
 
     Attributes
     ----------
@@ -34,23 +34,26 @@ class Edges:
             raise InvalidError(f"{self.what}: there is no column {edge_id!r} of ids, but {names}")
         ends = end_columns(etype, [name for name in names if name != edge_id], "DataFrame")
         others = [name for name in names if name not in (*ends, edge_id)]
-        self.features = columns.features_of(others)
+        self.features = columns.features_of(frame, others, self.what)
         chosen = [columns.column(name).alias(to) for name, to in zip(ends, ("from", "to"))]
         if edge_id is not None:
+            columns.check_whole(frame.schema[edge_id].dataType, self.what, edge_id)
             chosen.append(columns.column(edge_id).cast("bigint").alias("edge"))
         if self.features:
             values = [value.alias(name) for name, value in self.features.items()]
             chosen.append(F.struct(*values).alias("f"))
         self.frame = frame.select(*chosen)
+        self.feature_frame = self.frame.select("f.*") if self.features else None
         if self.features:
-            columns.without_rows(self.feature_frame(), self.what)
+            columns.without_rows(self.feature_frame, self.what)
         self.numbered = edge_id is not None
         self.located: Any = None
         self.counts: list[int] = []
 
-    def feature_frame(self) -> Any:
-        """Returns the features alone."""
-        return self.frame.select("f.*")
+    def check_ends(self, src: Nodes, dst: Nodes) -> None:
+        """Raises InvalidError unless the ends have the type of the nodes' ids or names."""
+        for end, nodes in (("from", src), ("to", dst)):
+            self._check_type(end, nodes)
 
     def number(self) -> Any:
         """Returns the frame with the column "edge"."""
@@ -65,8 +68,6 @@ class Edges:
         from pyspark.sql import functions as F
 
         spark = self.frame.sparkSession
-        for end, nodes in (("from", src), ("to", dst)):
-            self._check_type(end, nodes)
         sources = src.ends.select(F.col("key").alias("from"), F.col("new").alias("src"))
         found = self.number().join(sources, "from", "left")
         if owner is not None:
@@ -78,7 +79,8 @@ class Edges:
             found = found.join(places, "to", "left")
         features = ["f"] if self.features else []
         lost = F.col("src").isNull() | F.col("part").isNull()
-        stray = F.when(lost, F.concat_ws(" to ", F.col("from"), F.col("to"))).alias("stray")
+        ends = [F.coalesce(F.col(end).cast("string"), F.lit("null")) for end in ("from", "to")]
+        stray = F.when(lost, F.concat_ws(" to ", *ends)).alias("stray")
         found = found.select(
             F.coalesce("part", F.lit(-1)).alias("part"), "dst", "src", "edge", stray, *features
         )

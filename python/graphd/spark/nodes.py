@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import _graphd
 from ..errors import InvalidError
 from . import columns, numbers, tasks
 
@@ -12,13 +13,15 @@ _MOST_COUNTS = 1 << 16  # counts of a block of ids in a partition
 
 
 class Nodes:
-    """The nodes of a type.
+    """The nodes of a type. The constructor only looks at the schema.
 
     Attributes
     ----------
     frame : DataFrame
         id (bigint), "f" (a struct of the features, if there are some), and, for nodes with names,
-        "name". After `assign` also "part" (int).
+        "name"; these have their id after `number`. After `assign` also "part" (int).
+    count : int
+        The number of nodes, after `number`.
     ends : DataFrame
         After `locate`: "key" (what ends of edges say: the id, or the name), id, part, and "new",
         the new id. Kept on the disks of the machines.
@@ -32,8 +35,10 @@ class Nodes:
 
         self.ntype, self.what = ntype, f"nodes of {ntype!r}"
         self.kept: list[Any] = []
+        self.count = 0
         self.counts: list[int] = []
         self.ends: Any = None
+        self.partition = partition
         if not frame.columns:
             raise InvalidError(f"{self.what}: the DataFrame has no columns; the first has the ids")
         first, *others = frame.columns
@@ -41,11 +46,15 @@ class Nodes:
             raise InvalidError(
                 f"{self.what}: there is no column {partition!r} with partitions, but {others}"
             )
-        self.features = columns.features_of([name for name in others if name != partition])
+        if partition is not None:
+            columns.check_whole(frame.schema[partition].dataType, self.what, partition)
+        features = [name for name in others if name != partition]
+        self.features = columns.features_of(frame, features, self.what)
         self.named = isinstance(frame.schema[first].dataType, T.StringType)
         chosen = [columns.column(first).alias("name" if self.named else "id")]
         if not self.named:
-            _check_whole(frame.schema[first].dataType, self.what, first)
+            wanted = "whole numbers, or text (names)"
+            columns.check_whole(frame.schema[first].dataType, self.what, first, wanted)
             chosen = [columns.column(first).cast("bigint").alias("id")]
         if self.features:
             values = [value.alias(name) for name, value in self.features.items()]
@@ -53,13 +62,13 @@ class Nodes:
         if partition is not None:
             chosen.append(columns.column(partition).alias("part"))
         self.frame = frame.select(*chosen)
+        self.feature_frame = self.frame.select("f.*") if self.features else None
         if self.features:
-            columns.without_rows(self.feature_frame(), self.what)
-        self.count = self._number_names() if self.named else self._check_ids()
+            columns.without_rows(self.feature_frame, self.what)
 
-    def feature_frame(self) -> Any:
-        """Returns the features alone."""
-        return self.frame.select("f.*")
+    def number(self) -> None:
+        """Counts the nodes, and checks their ids or numbers their names."""
+        self.count = self._number_names() if self.named else self._check_ids()
 
     def _check_ids(self) -> int:
         found = self.frame.agg(*numbers.checks("id")).first()
@@ -103,13 +112,12 @@ class Nodes:
         """Checks the column "part" that the user gave, and casts it."""
         from pyspark.sql import functions as F
 
-        _check_whole(self.frame.schema["part"].dataType, self.what, "of partitions")
         good = F.col("part").between(0, num_parts - 1)
         bad = self.frame.where(~F.coalesce(good, F.lit(False))).select("id", "part").first()
         if bad:
             raise InvalidError(
-                f"{self.what}: node {bad.id} has the partition {bad.part}; expected 0 to "
-                f"{num_parts - 1}"
+                f"{self.what}: node {bad.id} has {bad.part} in the column {self.partition!r}; expected "
+                f"a partition, 0 to {num_parts - 1}"
             )
         self.frame = self.frame.withColumn("part", F.col("part").cast("int"))
 
@@ -144,8 +152,12 @@ class Nodes:
 
     def write_names(self, path: str) -> None:
         """Writes the names in the order of the numbers, by one task."""
+        if not self.count:
+            _graphd.NamesFile(path, "").finish()  # without rows, there would be no task
+            return
         rows = self.names.select("name", "id").repartition(1).sortWithinPartitions("id")
-        rows.mapInArrow(tasks.write_names(path), tasks.NAMES).collect()
+        written = rows.mapInArrow(tasks.write_names(path, self.count, self.what), tasks.NAMES)
+        written.collect()
 
     def keep(self, frame: Any) -> Any:
         """Keeps a frame on the disks of the machines, so that it is computed once."""
@@ -166,13 +178,3 @@ def random_owners(name: str, ntype_id: int, seed: int, num_parts: int) -> Any:
     if num_parts == 1:
         return lit(0)
     return pandas_udf(tasks.owners(ntype_id, seed, num_parts), "int")(name)
-
-
-def _check_whole(dtype: Any, what: str, name: str) -> None:
-    from pyspark.sql import types as T
-
-    if not isinstance(dtype, T.IntegralType):
-        raise InvalidError(
-            f"{what}: column {name!r} has {dtype.simpleString()}; expected whole numbers"
-            + ("" if name == "of partitions" else ", or text (names)")
-        )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import InvalidError
+from .tasks import OTHER_ROWS
 
 _ROW_BITS = 33  # those that monotonically_increasing_id has for rows
 
@@ -68,6 +69,22 @@ def check_dense(spark: Any, found: Any, what: str) -> int:
             f"{rows - 1} once"
         )
     return rows
+
+
+def sums(count: int) -> tuple[int, int, int]:
+    """Returns the number, the sum and the sum of squares of 0 .. count - 1, modulo 2^64: those that
+    `PartWriter` adds up."""
+    last = count - 1
+    return count, (count * last // 2) % (1 << 64), (count * last * (count + last) // 6) % (1 << 64)
+
+
+def check_written(parts: Sequence[Sequence[int]], count: int, what: str) -> None:
+    """Checks that each of 0 .. count - 1 was written once, from the sums of all partitions."""
+    found = tuple(sum(each) % (1 << 64) for each in zip(*parts))
+    if found != sums(count):
+        raise InvalidError(
+            f"{what}: the ids in the partitions are not 0 to {count - 1}, each once; {OTHER_ROWS}"
+        )
 
 
 def keys_of_partitions(spark: Any, num_parts: int) -> list[int]:

@@ -5,6 +5,8 @@ repeated, and may run twice at the same time."""
 from __future__ import annotations
 
 import contextlib
+import filecmp
+import itertools
 import json
 import os
 import resource
@@ -14,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .. import _graphd
+from ..errors import InvalidError
 
 # A row's first key has its section, which is its type, above the bits of an id.
 ID_BITS = 40
@@ -22,8 +25,15 @@ _ID_MASK = (1 << ID_BITS) - 1
 Batches = Iterable[Any]
 
 SUMMARIES = "column string, summary string"
-RESULTS = "part int, bytes bigint, edge_cut bigint, seconds double, peak_bytes bigint"
+# "sums" are those of the original ids of each type of nodes, and of edges, as JSON.
+RESULTS = "part int, bytes bigint, edge_cut bigint, seconds double, peak_bytes bigint, sums string"
 NAMES = "rows bigint"
+
+OTHER_ROWS = (
+    "Spark has evaluated a DataFrame again, as it does after the loss of a machine, and got other rows, "
+    "or the same in another order: write it to files and read these, and give edges a column of "
+    "numbers (edge_id)"
+)
 
 
 def _stream(schema: Any, batches: Batches) -> Any:
@@ -32,10 +42,10 @@ def _stream(schema: Any, batches: Batches) -> Any:
     return pyarrow.RecordBatchReader.from_batches(schema, batches).__arrow_c_stream__()
 
 
-def _batch(columns: dict[str, list[Any]]) -> Any:
+def _batch(columns: dict[str, list[Any]], schema: Any = None) -> Any:
     import pyarrow
 
-    return pyarrow.RecordBatch.from_pydict(columns)
+    return pyarrow.RecordBatch.from_pydict(columns, schema=schema)
 
 
 def _attempt() -> str:
@@ -50,19 +60,14 @@ def summarize(batches: Batches) -> Iterator[Any]:
     """Summarises the columns of some rows (`SUMMARIES`)."""
     found: dict[str, list[Any]] = {"column": [], "summary": []}
     iterator = iter(batches)
-    for first in iterator:
-
-        def all_batches(first: Any = first) -> Iterator[Any]:
-            yield first
-            yield from iterator
-
-        for name, summary in _graphd.summarize_table(
-            _stream(first.schema, all_batches()), "the DataFrame"
-        ):
-            found["column"].append(name)
-            found["summary"].append(json.dumps(summary))
-    if found["column"]:
-        yield _batch(found)
+    first = next(iterator, None)
+    if first is None:
+        return
+    table = _stream(first.schema, itertools.chain([first], iterator))
+    for name, summary in _graphd.summarize_table(table, "the DataFrame"):
+        found["column"].append(name)
+        found["summary"].append(json.dumps(summary))
+    yield _batch(found)
 
 
 def owners(ntype: int, seed: int, num_parts: int) -> Callable[[Any], Any]:
@@ -89,6 +94,8 @@ def write_partition(plan: dict[str, Any], staging: str) -> Callable[[Batches], I
         final = os.path.join(staging, f"part{part}")
         own = f"{final}.{_attempt()}"
         begin = time.monotonic()
+        # If the run has ended, its directory is gone, and must not come back.
+        os.mkdir(own)
         try:
             writer = _graphd.PartWriter(plan, part, own)
             for batch in batches:
@@ -105,8 +112,10 @@ def write_partition(plan: dict[str, Any], staging: str) -> Callable[[Batches], I
                 "edge_cut": [writer.edge_cut],
                 "seconds": [time.monotonic() - begin],
                 "peak_bytes": [peak],
-            }
-        ).cast(_results_schema())
+                "sums": [json.dumps([writer.node_sums, writer.edge_sums])],
+            },
+            _results_schema(),
+        )
 
     return write
 
@@ -114,19 +123,36 @@ def write_partition(plan: dict[str, Any], staging: str) -> Callable[[Batches], I
 def _results_schema() -> Any:
     import pyarrow
 
-    types = (pyarrow.int32(), pyarrow.int64(), pyarrow.int64(), pyarrow.float64(), pyarrow.int64())
-    names = ("part", "bytes", "edge_cut", "seconds", "peak_bytes")
-    return pyarrow.schema(list(zip(names, types)))
+    return pyarrow.schema(
+        {
+            "part": pyarrow.int32(),
+            "bytes": pyarrow.int64(),
+            "edge_cut": pyarrow.int64(),
+            "seconds": pyarrow.float64(),
+            "peak_bytes": pyarrow.int64(),
+            "sums": pyarrow.string(),
+        }
+    )
 
 
 def publish(own: str, final: str) -> None:
-    """Gives a complete directory its name, unless another attempt has done so: attempts write the
-    same bytes."""
+    """Gives a complete directory its name, unless another attempt has done so with the same bytes.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If the other attempt has written other bytes. The headers have the checksums of all arrays.
+    """
     try:
         os.rename(own, final)
     except OSError:
-        if not os.path.exists(os.path.join(final, "partition.json")):
+        mine, other = (os.path.join(each, "partition.json") for each in (own, final))
+        if not os.path.exists(other):
             raise
+        if not filecmp.cmp(mine, other, shallow=False):
+            raise InvalidError(
+                f"{final}: two attempts of a task have written different partitions; {OTHER_ROWS}"
+            ) from None
 
 
 def _add(writer: Any, batch: Any, part: int, num_ntypes: int) -> None:
@@ -160,19 +186,28 @@ def _table(rows: Any, ids: Any, keys: tuple[str, ...], section: int) -> Any:
     return _stream(batch.schema, [batch])
 
 
-def write_names(path: str) -> Callable[[Batches], Iterator[Any]]:
-    """Returns a function that writes the names of all nodes of a type, in their order, which one
-    task has, and yields their number."""
+def write_names(path: str, count: int, what: str) -> Callable[[Batches], Iterator[Any]]:
+    """Returns a function that writes the names of all nodes of a type, which one task has in the
+    order of their ids, and yields their number. `what` is for messages."""
 
     def write(batches: Batches) -> Iterator[Any]:
+        import numpy
+        import pyarrow
+
         own = f"{path}.{_attempt()}"
         rows = 0
         try:
             file = _graphd.NamesFile(path, own)
             for batch in batches:
-                column = batch.select(["name"])
+                ids = batch.column(batch.schema.get_field_index("id")).to_numpy()
+                if not (ids == numpy.arange(rows, rows + len(ids))).all():
+                    raise InvalidError(f"{what}: their names have changed; {OTHER_ROWS}")
+                name = batch.column(batch.schema.get_field_index("name"))
+                column = pyarrow.RecordBatch.from_arrays([name], ["name"])
                 file.add(_stream(column.schema, [column]))
-                rows += batch.num_rows
+                rows += len(ids)
+            if rows != count:
+                raise InvalidError(f"{what}: got {rows}, but counted {count}; {OTHER_ROWS}")
             file.finish()
         finally:
             with contextlib.suppress(FileNotFoundError):
