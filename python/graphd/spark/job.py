@@ -101,6 +101,13 @@ class Job:
         sums = [json.loads(row.sums) for row in results]
         for t, nodes in enumerate(self.nodes.values()):
             numbers.check_written([part[0][t] for part in sums], nodes.count, nodes.what)
+            # The new ids of sources depend on which nodes each partition has.
+            for row, part in zip(results, sums):
+                if part[0][t][1] != nodes.id_sums[row.part] % (1 << 64):
+                    raise InvalidError(
+                        f"{nodes.what}: partition {row.part} has got other nodes than before; "
+                        f"{tasks.OTHER_ROWS}"
+                    )
         for e, edges in enumerate(self.edges.values()):
             numbers.check_written([part[1][e] for part in sums], sum(edges.counts), edges.what)
 

@@ -25,8 +25,8 @@ class Nodes:
     ends : DataFrame
         After `locate`: "key" (what ends of edges say: the id, or the name), id, part, and "new",
         the new id. Kept on the disks of the machines.
-    counts : list of int
-        The number of nodes of each partition.
+    counts, id_sums : list of int
+        The number of nodes of each partition, and the sum of their ids.
     """
 
     def __init__(self, ntype: str, frame: Any, partition: str | None) -> None:
@@ -37,6 +37,7 @@ class Nodes:
         self.kept: list[Any] = []
         self.count = 0
         self.counts: list[int] = []
+        self.id_sums: list[int] = []
         self.ends: Any = None
         self.partition = partition
         if not frame.columns:
@@ -137,13 +138,15 @@ class Nodes:
             "part",
             F.floor(F.col("id") / size).cast("int").alias("block"),
         )
-        found = placed.groupBy("part", "block").count().collect()
-        self.counts = [0] * num_parts
+        totals = F.count(F.lit(1)).alias("rows"), F.sum("id").alias("ids")
+        found = placed.groupBy("part", "block").agg(*totals).collect()
+        self.counts, self.id_sums = [0] * num_parts, [0] * num_parts
         bases, total = [], 0
         for row in sorted(found, key=lambda row: (row.part, row.block)):
             bases.append((row.part, row.block, total))
-            total += row["count"]
-            self.counts[row.part] += row["count"]
+            total += row.rows
+            self.counts[row.part] += row.rows
+            self.id_sums[row.part] += row.ids
         table = spark.createDataFrame(bases, "part int, block int, base bigint")
         rank = F.row_number().over(Window.partitionBy("part", "block").orderBy("id"))
         located = placed.withColumn("rank", rank).join(F.broadcast(table), ["part", "block"])
