@@ -26,6 +26,7 @@ from pyarrow import parquet
 
 import graphd.spark
 import spark_cluster
+from graphd.spark.job import Job
 
 
 def write_graph(folder, args):
@@ -101,14 +102,16 @@ def main():
         write_graph(scratch, args)
         os.mkdir(f"{scratch}/events")
         results, kept = [], []
-        graphd_write = graphd.spark.partition._Job.write
+        graphd_write = Job.write
 
         def write(job, *rest):
-            results.extend(graphd_write(job, *rest))
+            found = graphd_write(job, *rest)
+            results.extend(found)
             stored = job.spark.sparkContext._jsc.sc().getRDDStorageInfo()
             kept.append(sum(each.diskSize() for each in stored))
+            return found
 
-        graphd.spark.partition._Job.write = write
+        Job.write = write
         cluster = spark_cluster.Cluster(scratch, memory="1500m")
         try:
             spark = cluster.session(

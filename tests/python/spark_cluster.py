@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A standalone cluster of Spark on loopback: a master and workers, each a process group of its own."""
+"""Sessions of Spark, and a standalone cluster on loopback: a master and workers, each a process group of
+its own."""
 
 import os
 import re
@@ -15,6 +16,37 @@ HOME = os.path.dirname(pyspark.__file__)
 SCALA = re.search(r"spark-core_([\d.]+)-", " ".join(os.listdir(f"{HOME}/jars"))).group(1)
 # The programs end before compiled code would pay.
 JAVA_OPTIONS = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
+
+
+def session(master, folder, **options):
+    """Makes this process a driver, which keeps its files in a folder."""
+    from pyspark.sql import SparkSession
+
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings = {
+        "spark.driver.memory": "512m",
+        "spark.executor.memory": "512m",
+        "spark.executor.memoryOverhead": "128m",
+        "spark.driver.extraJavaOptions": " ".join(JAVA_OPTIONS),
+        "spark.executor.extraJavaOptions": " ".join(JAVA_OPTIONS),
+        "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+        "spark.local.dir": f"{folder}/local",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": f"{folder}/warehouse",
+        # Compiling code for so few rows takes longer than they do.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        **options,
+    }
+    builder = SparkSession.builder.master(master).appName("graphd")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    made = builder.getOrCreate()
+    made.sparkContext.setLogLevel("ERROR")
+    return made
 
 
 class Cluster:
@@ -34,33 +66,7 @@ class Cluster:
 
     def session(self, **options):
         """Connects this process as a driver, with one executor on each worker."""
-        from pyspark.sql import SparkSession
-
-        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-        os.environ["PYSPARK_PYTHON"] = sys.executable
-        settings = {
-            "spark.driver.memory": "512m",
-            "spark.executor.memory": "512m",
-            "spark.executor.memoryOverhead": "128m",
-            "spark.driver.extraJavaOptions": " ".join(JAVA_OPTIONS),
-            "spark.executor.extraJavaOptions": " ".join(JAVA_OPTIONS),
-            "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
-            "spark.local.dir": f"{self.folder}/local",
-            "spark.sql.shuffle.partitions": "2",
-            "spark.sql.warehouse.dir": f"{self.folder}/warehouse",
-            # Compiling code for so few rows takes longer than they do.
-            "spark.sql.codegen.wholeStage": "false",
-            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
-            **options,
-        }
-        builder = SparkSession.builder.master(self.url).appName("graphd")
-        for key, value in settings.items():
-            builder = builder.config(key, value)
-        session = builder.getOrCreate()
-        session.sparkContext.setLogLevel("ERROR")
-        return session
+        return session(self.url, self.folder, **options)
 
     def kill_worker(self, i):
         """Kills a worker and its executor, as the loss of their machine would."""
