@@ -311,7 +311,7 @@ class InOneProcess(SparkCase, unittest.TestCase):
             ("StringIndexer", (nodes.selectExpr("id", "'x' as kind"), good), {}),
             ("column 'id' has double; expected whole", (nodes.selectExpr("1d as id"), good), {}),
             ("'x.0' and 'x.1' of the feature 'x' have int and double", (pair, good), {}),
-            ("'from' have bigint", (names, good), {}),
+            ("column 'a' has bigint, but the nodes of '_N' have names", (names, good), {}),
             ("no DataFrame of the type 'item'", ({"user": nodes}, {BUY: good}), {}),
             ("rename", (nodes.selectExpr("id", "1 as orig_id"), good), {}),
             ("no column 'n' of ids", (nodes, good), {"edge_id": "n"}),

@@ -34,6 +34,7 @@ class Edges:
             raise InvalidError(f"{self.what}: there is no column {edge_id!r} of ids, but {names}")
         ends = end_columns(etype, [name for name in names if name != edge_id], "DataFrame")
         others = [name for name in names if name not in (*ends, edge_id)]
+        self._end_columns = dict(zip(("from", "to"), ends))
         self.features = columns.features_of(frame, others, self.what)
         chosen = [columns.column(name).alias(to) for name, to in zip(ends, ("from", "to"))]
         if edge_id is not None:
@@ -107,8 +108,8 @@ class Edges:
         expected = T.StringType if nodes.named else T.IntegralType
         if not isinstance(dtype, expected):
             raise InvalidError(
-                f"{self.what}: the ends {end!r} have {dtype.simpleString()}, but the {nodes.what} have "
-                f"{'names (text)' if nodes.named else 'whole numbers as ids'}"
+                f"{self.what}: column {self._end_columns[end]!r} has {dtype.simpleString()}, but the "
+                f"{nodes.what} have {'names (text)' if nodes.named else 'whole numbers as ids'}"
             )
 
     def _check_numbers(self, spark: Any, rows: list[Any]) -> None:

@@ -113,7 +113,7 @@ def _remove_ended(path: str, force: bool) -> None:
     try:
         file = os.open(os.path.join(path, MARKER), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
-        return  # that run has just ended
+        return  # the run has just ended
     try:
         knows = _locked(file)
         state = os.pread(file, 100, 0).decode(errors="replace")

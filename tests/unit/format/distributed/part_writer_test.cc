@@ -531,7 +531,8 @@ TEST(ColumnSummary, NumbersThatThePlanDoesNotAllowAreRefused) {
 }
 
 TEST(ColumnSummary, WholeNumbersAreRoundedAsThoseOfFiles) {
-  // As double, it is a tie of two numbers of float32; as it is, it is nearer to the larger one.
+  // It is nearer to the larger one of two numbers of float32; rounded to double, it is between
+  // them.
   constexpr int64_t kTie = (int64_t{1} << 60) + (int64_t{1} << 36) + 1;
   const PlannedFeature planned{"x", 0, Encoding::Plain(DType::kFloat32)};
   std::vector<std::byte> numbers;
