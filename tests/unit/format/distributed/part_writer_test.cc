@@ -404,6 +404,41 @@ TEST(PartWriter, IdsThatTheGraphDoesNotHaveAreRefused) {
   EXPECT_THAT(edge.second, HasSubstr("edges below 2"));
 }
 
+TEST(PartWriter, WideListsAreWrittenInPieces) {
+  const ScratchDirectory directory;
+  constexpr size_t kRows = 5, kWidth = size_t{1} << 19;
+  GraphPlan plan;
+  plan.graph_name = "g";
+  plan.part_method = "file";
+  plan.schema = Schema({"n"}, {{"n", "e", "n"}});
+  plan.nodes = {{{kRows}, {{"x", kWidth, Encoding::Plain(DType::kFloat32)}}}};
+  plan.edges = {{{0}, {}}};
+  const auto write = [&](const std::string& name, size_t batch_rows) {
+    PartWriter writer(plan, static_cast<PartId>(0), Made(directory / name));
+    for (size_t begin = 0; begin < kRows; begin += batch_rows) {
+      const size_t end = std::min(kRows, begin + batch_rows);
+      std::vector<int64_t> ids;
+      std::vector<float> items;
+      for (size_t row = begin; row < end; row++) {
+        ids.push_back(static_cast<int64_t>(row));
+        for (size_t i = 0; i < kWidth; i++) items.push_back(static_cast<float>(row * kWidth + i));
+      }
+      ArrowSpec lists{"+w:" + std::to_string(kWidth),
+                      "x",
+                      static_cast<int64_t>(end - begin),
+                      {std::nullopt},
+                      {Column("f", items)}};
+      Read({Column("l", ids), lists},
+           [&](const ArrowBatch& batch) { writer.AddNodes(static_cast<NodeTypeId>(0), batch); });
+    }
+    writer.Finish();
+    return Files(directory / name);
+  };
+  const auto at_once = write("at_once", kRows), by_row = write("by_row", 1);
+  EXPECT_GT(at_once.at("node_feat.seg").size(), kRows * kWidth * sizeof(float));
+  EXPECT_TRUE(at_once == by_row);
+}
+
 TEST(PartWriter, ADirectoryThatWasRemovedIsNotMadeAgain) {
   const ScratchDirectory directory;
   const RawGraph graph = TypedGraph(40, 61, 3);
