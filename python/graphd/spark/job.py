@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import json
 import os
-from typing import Any
+from typing import Any, Union
 
 from .. import _graphd, input_names
 from ..distributed.partition import arguments_named
@@ -18,6 +18,14 @@ from .nodes import Nodes, random_owners
 from .request import Request
 from .staging import Staging
 from .stored_features import StoredFeatures
+
+_Type = Union[str, Triple]  # of nodes, or of edges
+_Features = dict[_Type, list[columns.Feature]]
+
+
+def _name(of: _Type) -> str:
+    """Returns the name of a type as store_as has it."""
+    return of if isinstance(of, str) else ":".join(of)
 
 
 class Job:
@@ -45,12 +53,11 @@ class Job:
         for etype, frame in request.edges.items():
             self.edges[etype] = Edges(etype, frame, request.edge_ids.get(etype))
             self.edges[etype].check_ends(self.nodes[etype[0]], self.nodes[etype[2]])
-        self.stored = StoredFeatures(
-            request.store_as, {of: list(each.features) for of, each in self._types().items()}
-        )
-        plain = {
-            of: [(name, 0, "int64", "int64", 1.0) for name in each.features]
-            for of, each in self._types().items()
+        types = self._types().items()
+        names = [(_name(of), list(each.features)) for of, each in types]
+        self.stored = StoredFeatures(request.store_as, names)
+        plain: _Features = {
+            of: [(name, 0, "int64", "int64", 1.0) for name in each.features] for of, each in types
         }
         self._check(self._plan(plain))
 
@@ -111,13 +118,13 @@ class Job:
         for e, edges in enumerate(self.edges.values()):
             numbers.check_written([part[1][e] for part in sums], sum(edges.counts), edges.what)
 
-    def _types(self) -> dict[str, Nodes | Edges]:
-        """Returns nodes and edges by the name of the type, as store_as has it."""
-        types: dict[str, Nodes | Edges] = dict(self.nodes)
-        types.update((":".join(etype), edges) for etype, edges in self.edges.items())
+    def _types(self) -> dict[_Type, Nodes | Edges]:
+        types: dict[_Type, Nodes | Edges] = {}
+        types.update(self.nodes.items())
+        types.update(self.edges.items())
         return types
 
-    def _plan(self, features: dict[str, list[columns.Feature]]) -> dict[str, Any]:
+    def _plan(self, features: _Features) -> dict[str, Any]:
         """Returns what each task has to know of the whole graph. Counts that are not known are 0."""
         method, none = self.request.method, [0] * self.num_parts
         return {
@@ -126,7 +133,7 @@ class Job:
             "ntypes": self.request.ntypes,
             "etypes": [tuple(etype) for etype in self.edges],
             "nodes": [(n.counts or none, features[ntype]) for ntype, n in self.nodes.items()],
-            "edges": [(e.counts or none, features[":".join(t)]) for t, e in self.edges.items()],
+            "edges": [(e.counts or none, features[etype]) for etype, e in self.edges.items()],
             "edge_orig_id": self.request.edge_orig_id,
         }
 
@@ -134,12 +141,12 @@ class Job:
         with arguments_named():
             _graphd.check_publishing(plan, self.request.output, self.request.force)
 
-    def _plan_features(self) -> dict[str, list[columns.Feature]]:
-        planned: dict[str, list[columns.Feature]] = {}
+    def _plan_features(self) -> _Features:
+        planned: _Features = {}
         for of, each in self._types().items():
             planned[of] = []
             if each.features:
-                chosen = self.stored.of_type(of, list(each.features))
+                chosen = self.stored.of_type(_name(of), list(each.features))
                 with arguments_named():
                     planned[of] = columns.plan(each.feature_frame, chosen, each.what)
         return planned

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ..errors import InvalidError
 
@@ -14,8 +14,8 @@ class StoredFeatures:
     Parameters
     ----------
     given : dict of str to str
-    features : dict of str to list of str
-        The features of each type.
+    features : list of (str, list of str)
+        The name of each type, and its features.
 
     Raises
     ------
@@ -23,9 +23,9 @@ class StoredFeatures:
         If a name matches no feature.
     """
 
-    def __init__(self, given: Mapping[str, str], features: Mapping[str, list[str]]) -> None:
+    def __init__(self, given: Mapping[str, str], features: Sequence[tuple[str, list[str]]]) -> None:
         self._given = given
-        known = [(name, f"{of}/{name}") for of, names in features.items() for name in names]
+        known = [(name, f"{of}/{name}") for of, names in features for name in names]
         for wanted in given:
             if not any(wanted in names for names in known):
                 full = [name for _, name in known]
