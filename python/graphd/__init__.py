@@ -7,8 +7,8 @@
 
 ``graphd.distributed`` has what ``dgl.distributed`` has, ``graphd.sampling`` has the samplers and
 the loaders, and ``graphd.inference`` computes the outputs of a model for all nodes. docs/dgl.md
-lists the differences from DGL, name by name. ``graphd.nn`` needs PyTorch, ``graphd.pyg`` PyG and
-``graphd.plot`` matplotlib; they are imported on first access.
+lists the differences from DGL, name by name. ``graphd.nn`` needs PyTorch, ``graphd.pyg`` PyG,
+``graphd.plot`` matplotlib and ``graphd.spark`` PySpark; they are imported on first access.
 """
 
 from __future__ import annotations
@@ -30,12 +30,18 @@ from .sampled import to_block
 from .seeds import seed
 
 # Modules that are imported on first access, and what they need.
-_OPTIONAL = {"nn": "torch", "plot": "matplotlib", "pyg": "torch_geometric"}
+_OPTIONAL = {
+    "nn": "torch",
+    "plot": "matplotlib",
+    "pyg": "torch_geometric",
+    "spark": "pyspark",
+}
 
 if TYPE_CHECKING:
     from . import nn as nn
     from . import plot as plot
     from . import pyg as pyg
+    from . import spark as spark
 else:
 
     def __getattr__(name: str) -> Any:

@@ -63,6 +63,13 @@ def one_of(value: Any, what: str, choices: Sequence[str]) -> str:
     return value
 
 
+def true_or_false(value: Any, what: str) -> bool:
+    """Returns `value` if it is a bool; "no" and the like would count as True."""
+    if not isinstance(value, bool):
+        raise InvalidError(f"{what} {value!r}: expected True or False")
+    return value
+
+
 def text(value: Any, what: str, expected: str = "a str") -> str:
     """Returns `value` if it is a str."""
     if not isinstance(value, str):

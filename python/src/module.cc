@@ -17,6 +17,7 @@ PYBIND11_MODULE(_graphd, m) {
   DefineInference(m);
   DefineLocalPartition(m);
   DefinePartition(m);
+  DefinePartWriter(m);
   DefineSamplers(m);
   DefineTables(m);
   DefineLoaders(m);

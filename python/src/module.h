@@ -18,6 +18,7 @@ void DefineGraph(py::module_& m);           // graph.cc
 void DefineInference(py::module_& m);       // inference.cc
 void DefineLocalPartition(py::module_& m);  // local_partition.cc
 void DefinePartition(py::module_& m);       // partition.cc
+void DefinePartWriter(py::module_& m);      // part_writer.cc
 void DefineSamplers(py::module_& m);        // samplers.cc
 void DefineTables(py::module_& m);          // tables.cc
 void DefineLoaders(py::module_& m);         // loaders.cc

@@ -21,6 +21,7 @@ MODULES = (
     "graphd.distributed.init",
     "graphd.nn",
     "graphd.plot",
+    "graphd.spark",
     "graphd.sampled",
     "graphd.subgraph",
 )

@@ -81,12 +81,7 @@ class NodeSegments {
       const std::span<const uint32_t> rows = by_owner_.rows();
       piece_.resize(rows.size() * row_bytes);
       for (size_t i = 0; i < rows.size(); i++) row(first + rows[i], piece_.data() + i * row_bytes);
-      std::span<const std::byte> stored = piece_;
-      if (!encoding.is_plain()) {
-        encoded_.resize(rows.size() * elements * DTypeSize(encoding.stored));
-        Encode(encoding, piece_.data(), rows.size() * elements, encoded_.data());
-        stored = encoded_;
-      }
+      const std::span<const std::byte> stored = Encoded(encoding, piece_, encoded_);
       const size_t stored_bytes = elements * DTypeSize(encoding.stored);
       for (size_t p = 0; p < files_.size(); p++) {
         const auto [begin, end] = by_owner_.Range(p);

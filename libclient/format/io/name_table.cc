@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/io/name_table.h"
 
-#include <fcntl.h>
-#include <unistd.h>
 #include <xxhash.h>
-#include <zlib.h>
 
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 
-#include "base/file.h"
 #include "base/strings.h"
+#include "format/io/names_file.h"
 
 namespace graphd {
 namespace {
@@ -67,26 +62,9 @@ void NameTable::Grow() {
 }
 
 void WriteNames(const std::string& path, const NameTable& names) {
-  const std::string temporary = path + ".tmp" + std::to_string(::getpid());
-  const gzFile file = gzopen(temporary.c_str(), "wbe1");
-  if (!file) ThrowErrno("can't write", temporary);
-  bool ok = gzbuffer(file, 256 << 10) == 0;
-  std::string piece;
-  for (uint64_t id = 0; id < names.size() && ok; id++) {
-    piece.append(names.name(id)) += '\n';
-    if (piece.size() < (64 << 10) && id + 1 < names.size()) continue;
-    ok = gzwrite(file, piece.data(), static_cast<unsigned>(piece.size())) ==
-         static_cast<int>(piece.size());
-    piece.clear();
-  }
-  const int saved = errno;
-  if (gzclose(file) != Z_OK || !ok) {
-    ::unlink(temporary.c_str());
-    errno = ok ? errno : saved;
-    ThrowErrno("can't write", path);
-  }
-  Sync(OpenFile(temporary, O_RDONLY).get(), temporary);
-  if (::rename(temporary.c_str(), path.c_str()) != 0) ThrowErrno("can't rename to", path);
+  NamesFile file(path);
+  for (uint64_t id = 0; id < names.size(); id++) file.Add(names.name(id));
+  file.Finish();
 }
 
 }  // namespace graphd

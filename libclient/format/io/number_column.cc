@@ -3,8 +3,6 @@
 
 #include <strings.h>
 
-#include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -13,9 +11,6 @@
 
 namespace graphd {
 namespace {
-
-// Significant decimal digits that a float32 preserves when it is written and read.
-constexpr int kFloat32Digits = 9;
 
 bool SameWord(std::string_view cell, std::string_view word) noexcept {
   return cell.size() == word.size() && ::strncasecmp(cell.data(), word.data(), word.size()) == 0;
@@ -50,33 +45,6 @@ int SignificantDigits(std::string_view cell) noexcept {
   return digits;
 }
 
-bool FitsFloat32(double value) noexcept {
-  const double size = std::fabs(value);
-  return !std::isfinite(value) || size == 0 ||
-         (size <= std::numeric_limits<float>::max() && size >= std::numeric_limits<float>::min());
-}
-
-// Returns the number of digits without the zeros at the end.
-int DigitsOf(int64_t value) noexcept {
-  auto rest = value < 0 ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
-  while (rest != 0 && rest % 10 == 0) rest /= 10;
-  int digits = 0;
-  for (; rest != 0; rest /= 10) digits++;
-  return digits;
-}
-
-// Returns whether the shortest decimal number that is read as `value` has too many digits for
-// float32, or is outside its range.
-bool NeedsDouble(double value) noexcept {
-  constexpr double kLimit = 1e9;
-  if (std::fabs(value) < kLimit && value == std::trunc(value)) return false;
-  if (!FitsFloat32(value)) return true;
-  if (std::isinf(value)) return false;
-  std::array<char, 32> text;
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-  return SignificantDigits({text.data(), static_cast<size_t>(end - text.data())}) > kFloat32Digits;
-}
-
 }  // namespace
 
 bool IsNumberCell(std::string_view cell) noexcept {
@@ -87,9 +55,9 @@ bool IsNumberCell(std::string_view cell) noexcept {
 bool NumberColumn::Append(std::string_view cell) {
   int64_t value = 0;
   if (ParseNumber(cell, value)) {
-    PutInt(value, false, floating_ && SignificantDigits(cell) > kFloat32Digits);
+    AppendInt(value);
   } else if (const auto word = ParseWord(cell)) {
-    PutInt(*word, true, false);
+    AppendBool(*word != 0);
   } else {
     return AppendDecimal(cell);
   }
@@ -99,12 +67,14 @@ bool NumberColumn::Append(std::string_view cell) {
 bool NumberColumn::AppendDecimal(std::string_view cell) {
   double value = std::numeric_limits<double>::quiet_NaN();
   if (!cell.empty() && !ParseNumber(cell, value)) return false;
-  PutFloat(value, !wide_ && (SignificantDigits(cell) > kFloat32Digits || !FitsFloat32(value)));
+  summary_.AddDecimal(value, SignificantDigits(cell));
+  PutFloat(value);
   return true;
 }
 
 void NumberColumn::AppendInt(int64_t value) {
-  PutInt(value, false, floating_ && !wide_ && DigitsOf(value) > kFloat32Digits);
+  summary_.AddInt(value);
+  PutInt(value);
 }
 
 void NumberColumn::AppendUnsigned(uint64_t value) {
@@ -113,57 +83,56 @@ void NumberColumn::AppendUnsigned(uint64_t value) {
 }
 
 void NumberColumn::AppendFloat(float value) {
-  // Subnormal numbers are written exactly by float32, too, so the column stays one of it.
-  PutFloat(std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value, false);
+  summary_.AddFloat();
+  PutFloat(std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value);
 }
 
 void NumberColumn::AppendDouble(double value) {
   if (std::isnan(value)) return AppendMissing();
-  PutFloat(value, !wide_ && NeedsDouble(value));
+  summary_.AddDouble(value);
+  PutFloat(value);
 }
 
-void NumberColumn::AppendBool(bool value) { PutInt(value ? 1 : 0, true, false); }
+void NumberColumn::AppendBool(bool value) {
+  summary_.AddWord();
+  PutInt(value ? 1 : 0);
+}
 
-void NumberColumn::PutInt(int64_t value, bool word, bool wide) {
-  all_words_ = all_words_ && word;
-  all_bits_ = all_bits_ && (value == 0 || value == 1);
-  if (floating_) {
-    wide_ = wide_ || wide;
+void NumberColumn::PutInt(int64_t value) {
+  if (summary_.floating) {
     floats_.Append(static_cast<double>(value));
   } else {
     ints_.Append(value);
   }
 }
 
-void NumberColumn::PutFloat(double value, bool wide) {
-  all_words_ = all_bits_ = false;
-  if (!floating_) MakeFloating();
-  wide_ = wide_ || wide;
+void NumberColumn::PutFloat(double value) {
+  if (ints_.num_elements() > 0) MakeFloating();
   floats_.Append(value);
 }
 
 void NumberColumn::MakeFloating() {
-  constexpr int64_t kLimit = 1'000'000'000;  // 10 to the power of kFloat32Digits
-  ints_.ForEach<int64_t>([&](int64_t value) {
-    wide_ = wide_ || value >= kLimit || value <= -kLimit;
-    floats_.Append(static_cast<double>(value));
-  });
+  ints_.ForEach<int64_t>([&](int64_t value) { floats_.Append(static_cast<double>(value)); });
   ints_ = TensorBuilder(DType::kInt64, spill_);
-  floating_ = true;
 }
 
 Tensor NumberColumn::Finish(std::vector<int64_t> shape, bool mask) && {
-  if (floating_ && wide_) return std::move(floats_).Finish(std::move(shape));
   const auto narrow = [&]<class From>(const TensorBuilder& values, From, auto zero) {
     using To = decltype(zero);
     TensorBuilder builder(DTypeOf<To>(), spill_);
     values.ForEach<From>([&](From value) { builder.Append(static_cast<To>(value)); });
     return std::move(builder).Finish(std::move(shape));
   };
-  if (floating_) return narrow(floats_, double{}, float{});
-  const bool any = ints_.num_elements() > 0;
-  if ((any && all_words_) || (mask && all_bits_)) return narrow(ints_, int64_t{}, uint8_t{});
-  return std::move(ints_).Finish(std::move(shape));
+  switch (summary_.dtype(mask)) {
+    case DType::kFloat64:
+      return std::move(floats_).Finish(std::move(shape));
+    case DType::kFloat32:
+      return narrow(floats_, double{}, float{});
+    case DType::kUInt8:
+      return narrow(ints_, int64_t{}, uint8_t{});
+    default:
+      return std::move(ints_).Finish(std::move(shape));
+  }
 }
 
 }  // namespace graphd

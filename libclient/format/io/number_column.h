@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "format/io/number_summary.h"
 #include "format/io/tensor_builder.h"
 #include "graphd/tensor.h"
 
@@ -32,24 +33,25 @@ class NumberColumn {
   void AppendFloat(float value);
   void AppendDouble(double value);
   void AppendBool(bool value);
-  void AppendMissing() { PutFloat(std::numeric_limits<double>::quiet_NaN(), false); }
-  size_t size() const noexcept { return floating_ ? floats_.num_elements() : ints_.num_elements(); }
+  void AppendMissing() {
+    summary_.AddMissing();
+    PutFloat(std::numeric_limits<double>::quiet_NaN());
+  }
+  size_t size() const noexcept {
+    return summary_.floating ? floats_.num_elements() : ints_.num_elements();
+  }
 
-  // Returns the column: int64 if all cells are whole numbers of 64 bits; else float32, or float64
-  // if a cell has more than 9 significant digits or is outside float32's range. It is uint8 if all
-  // cells are true or false, or if `mask` is set and all are 0 or 1.
+  // Returns the column with the dtype that NumberSummary::dtype determines.
   Tensor Finish(std::vector<int64_t> shape, bool mask) &&;
 
  private:
   void MakeFloating();
   bool AppendDecimal(std::string_view cell);
-  void PutInt(int64_t value, bool word, bool wide);
-  void PutFloat(double value, bool wide);
+  void PutInt(int64_t value);
+  void PutFloat(double value);
   SpillFiles* spill_;
   TensorBuilder ints_, floats_;
-  bool floating_ = false, wide_ = false;
-  bool all_words_ = true;  // all cells are true or false
-  bool all_bits_ = true;   // all cells are 0 or 1
+  NumberSummary summary_;
 };
 
 }  // namespace graphd

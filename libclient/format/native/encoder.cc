@@ -82,29 +82,46 @@ Encoding NarrowestEncoding(const Tensor& values) {
   }
 }
 
+void FloatRange::Add(float value) noexcept {
+  if (std::isfinite(value)) {
+    largest = std::max(largest, std::fabs(value));
+  } else if (!not_finite) {
+    not_finite = value;
+  }
+}
+
+void FloatRange::Merge(const FloatRange& part) noexcept {
+  largest = std::max(largest, part.largest);
+  if (!not_finite) not_finite = part.not_finite;
+}
+
 Encoding EncodingFor(const Tensor& values, DType stored, const std::string& what) {
-  if (values.dtype() != DType::kFloat32) {
-    Throw(ErrorCode::kInvalid, what, " is ", DTypeName(values.dtype()),
+  FloatRange range;
+  if (values.dtype() == DType::kFloat32) {
+    for (const float value : values.as<float>()) range.Add(value);
+  }
+  return EncodingFor(values.dtype(), range, stored, what);
+}
+
+Encoding EncodingFor(DType dtype, const FloatRange& range, DType stored, const std::string& what) {
+  if (dtype != DType::kFloat32) {
+    Throw(ErrorCode::kInvalid, what, " is ", DTypeName(dtype),
           "; only float32 is stored as another floating-point dtype or int8");
   }
   if (stored != DType::kFloat16 && stored != DType::kBFloat16 && stored != DType::kInt8) {
     Throw(ErrorCode::kInvalid, what, " can't be stored as ", DTypeName(stored),
           ", expected float16, bfloat16 or int8");
   }
-  float largest = 0;
-  for (const float value : values.as<float>()) {
-    if (stored == DType::kInt8 && !std::isfinite(value)) {
-      Throw(ErrorCode::kInvalid, what, " has a value of ", value,
-            ", which int8 can't hold; store it as float16 or bfloat16");
-    }
-    if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
+  if (stored == DType::kInt8 && range.not_finite) {
+    Throw(ErrorCode::kInvalid, what, " has a value of ", *range.not_finite,
+          ", which int8 can't hold; store it as float16 or bfloat16");
   }
-  if (stored == DType::kFloat16 && largest > kLargestFloat16) {
-    Throw(ErrorCode::kInvalid, what, " has a value of ", largest, ", beyond ", kLargestFloat16,
-          ", the largest of float16; store it as bfloat16");
+  if (stored == DType::kFloat16 && range.largest > kLargestFloat16) {
+    Throw(ErrorCode::kInvalid, what, " has a value of ", range.largest, ", beyond ",
+          kLargestFloat16, ", the largest of float16; store it as bfloat16");
   }
   if (stored != DType::kInt8) return {stored, DType::kFloat32, 1};
-  const float scale = largest / 127;
+  const float scale = range.largest / 127;
   // The scale of denormal numbers would lose most of its bits.
   return {stored, DType::kFloat32, std::max(scale, std::numeric_limits<float>::min())};
 }
@@ -130,6 +147,15 @@ void Encode(const Encoding& encoding, const std::byte* from, size_t count, std::
                      [](auto value) { return static_cast<decltype(stored)>(value); });
     });
   }
+}
+
+std::span<const std::byte> Encoded(const Encoding& encoding, std::span<const std::byte> elements,
+                                   std::vector<std::byte>& scratch) {
+  if (encoding.is_plain()) return elements;
+  const size_t count = elements.size() / DTypeSize(encoding.dtype);
+  scratch.resize(count * DTypeSize(encoding.stored));
+  Encode(encoding, elements.data(), count, scratch.data());
+  return scratch;
 }
 
 }  // namespace graphd

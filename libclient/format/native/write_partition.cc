@@ -67,11 +67,7 @@ class PartitionFiles {
   // Appends elements that have encoding.dtype, as they are stored.
   void AppendEncoded(const std::string& array, const Encoding& encoding,
                      std::span<const std::byte> elements) {
-    if (encoding.is_plain()) return Append(array, elements);
-    const size_t count = elements.size() / DTypeSize(encoding.dtype);
-    encoded_.resize(count * DTypeSize(encoding.stored));
-    Encode(encoding, elements.data(), count, encoded_.data());
-    Append(array, encoded_);
+    Append(array, Encoded(encoding, elements, encoded_));
   }
 
   // Appends `count` original ids, id(i) each.

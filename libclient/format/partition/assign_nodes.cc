@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "base/rng.h"
 #include "base/strings.h"
 
 namespace graphd {
@@ -111,12 +110,9 @@ void CheckAssignOptions(const AssignOptions& options) {
 NodeOwners AssignRandomly(const RawGraph& graph, int32_t num_parts, uint64_t seed) {
   NodeOwners owners;
   for (const RawNodes& nodes : graph.nodes) {
-    const uint64_t type_key = CombineKeys(seed, owners.size());
+    const RandomAssignment assignment(seed, owners.size(), num_parts);
     std::vector<PartId> of_type(static_cast<size_t>(nodes.count));
-    for (size_t i = 0; i < of_type.size(); i++) {
-      CounterRng rng(CombineKeys(type_key, i));
-      of_type[i] = static_cast<PartId>(rng.Below(static_cast<uint64_t>(num_parts)));
-    }
+    for (size_t i = 0; i < of_type.size(); i++) of_type[i] = assignment.OwnerOf(i);
     owners.push_back(std::move(of_type));
   }
   return owners;

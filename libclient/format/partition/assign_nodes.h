@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/rng.h"
 #include "format/input/raw_graph.h"
 #include "format/io/spill_files.h"
 #include "format/io/step_progress.h"
@@ -74,6 +75,20 @@ Assignment AssignNodes(const RawGraph& graph, const AssignOptions& options,
                        const StepProgress& progress = {});
 
 // The methods follow. Each uses options.num_parts as it is and ignores num_trainers_per_machine.
+
+// The owner of each node of a type by a hash of (seed, type, node). Immutable.
+class RandomAssignment {
+ public:
+  RandomAssignment(uint64_t seed, uint64_t ntype, int32_t num_parts)
+      : type_key_(CombineKeys(seed, ntype)), num_parts_(static_cast<uint64_t>(num_parts)) {}
+  PartId OwnerOf(uint64_t node) const noexcept {
+    CounterRng rng(CombineKeys(type_key_, node));
+    return static_cast<PartId>(rng.Below(num_parts_));
+  }
+
+ private:
+  uint64_t type_key_, num_parts_;
+};
 
 // Assigns each node by a hash of (seed, type, node), which makes it uniformly random; sizes vary by
 // chance. Needs no memory besides the result. kRandom and kHash are the same.

@@ -11,7 +11,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import _graphd, backend, input_names, progress, seeds
-from ..arguments import one_of, part_config_file, path, text, whole_number, whole_number_in
+from ..arguments import (
+    one_of,
+    part_config_file,
+    path,
+    text,
+    true_or_false,
+    whole_number,
+    whole_number_in,
+)
 from ..convert import partition_to_dgl
 from ..errors import GraphdError, InvalidError
 from ..labels import Labels
@@ -132,8 +140,8 @@ def partition_graph(
         "objtype": one_of(objtype, "objtype", ("cut", "vol")),
         "balance_edges": bool(balance_edges),
         "force": bool(force),
-        "edge_orig_id": _true_or_false(edge_orig_id, "edge_orig_id"),
-        "store_as": _stored_dtypes(store_as),
+        "edge_orig_id": true_or_false(edge_orig_id, "edge_orig_id"),
+        "store_as": [f"{name}={dtype}" for name, dtype in stored_dtypes(store_as).items()],
         "num_trainers_per_machine": whole_number_in(
             num_trainers_per_machine, "num_trainers_per_machine", 1, 1 << 14
         ),
@@ -148,7 +156,7 @@ def partition_graph(
     raw = raw_graph(g, num_nodes, ndata, edata)
     nodes = [(ntype, count, _plain(raw.ndata[ntype])) for ntype, count in raw.num_nodes.items()]
     edges = [(*etype, *ends, _plain(raw.edata[etype])) for etype, ends in raw.edges.items()]
-    with tempfile.TemporaryDirectory() as scratch, _arguments_named(), progress.steps() as show:
+    with tempfile.TemporaryDirectory() as scratch, arguments_named(), progress.steps() as show:
         part_config, _ = _graphd.partition_graph(
             nodes,
             edges,
@@ -173,26 +181,19 @@ def _plain(features: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _true_or_false(value: Any, what: str) -> bool:
-    """Returns a bool; "no" and the like would count as True."""
-    if not isinstance(value, bool):
-        raise InvalidError(f"{what} {value!r}: expected True or False")
-    return value
-
-
-def _stored_dtypes(given: Any) -> list[str]:
-    """Converts store_as to arguments of graphctl's option."""
+def stored_dtypes(given: Any) -> dict[str, str]:
+    """Returns the names of the dtypes in store_as."""
     if given is None:
-        return []
+        return {}
     if not isinstance(given, dict):
         raise InvalidError(
             f"store_as: got {given!r}; expected a dict such as {{'feat': 'float16'}}"
         )
-    return [f"{name}={str(dtype).rpartition('.')[2]}" for name, dtype in given.items()]
+    return {name: str(dtype).rpartition(".")[2] for name, dtype in given.items()}
 
 
 @contextlib.contextmanager
-def _arguments_named() -> Iterator[None]:
+def arguments_named() -> Iterator[None]:
     """Replaces graphctl's options by the names of arguments in the partitioner's errors."""
     try:
         yield

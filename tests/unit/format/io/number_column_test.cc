@@ -40,6 +40,21 @@ TEST(NumberColumn, LongerOrLargerNumbersAreFloat64) {
   EXPECT_THAT(Column({"0.5", "12345678901"}).as<double>(), ElementsAre(0.5, 12345678901.0));
 }
 
+TEST(NumberColumn, LargeWholeNumbersAreNotRounded) {
+  for (const char* cell : {"1234567890", "-1234567890", "1000000001", "9223372036854775807",
+                           "9223372036854775000", "16777217000"}) {
+    EXPECT_EQ(Column({cell, ""}).dtype(), DType::kFloat64) << cell;
+    EXPECT_EQ(Column({"", cell}).dtype(), DType::kFloat64) << cell;
+    EXPECT_EQ(Column({"0.5", cell}).dtype(), DType::kFloat64) << cell;
+  }
+  EXPECT_THAT(Column({"0.5", "1234567890"}).as<double>(), ElementsAre(0.5, 1234567890.0));
+  // These are multiples of large powers of 2.
+  for (const char* cell : {"2000000000", "1073741824", "-9223372036854775808"}) {
+    EXPECT_EQ(Column({cell, ""}).dtype(), DType::kFloat32) << cell;
+    EXPECT_EQ(Column({"", cell}).dtype(), DType::kFloat32) << cell;
+  }
+}
+
 TEST(NumberColumn, MissingCellsAreNan) {
   const Tensor column = Column({"1", "", "nan"});
   EXPECT_EQ(column.as<float>()[0], 1.0f);

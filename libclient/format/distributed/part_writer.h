@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "format/arrow/column.h"
+#include "format/distributed/graph_plan.h"
+#include "format/native/edge_segment_writer.h"
+#include "format/native/header.h"
+#include "format/native/segment_file_writer.h"
+
+namespace graphd {
+
+// Sums of the ids of nodes or edges, modulo 2^64, which tell whether several processes have written
+// each id of 0 .. count - 1 once: those of all of them are added and compared with the formulas.
+struct IdSums {
+  uint64_t count = 0, ids = 0, squares = 0;
+  void Add(int64_t id) noexcept {
+    const auto value = static_cast<uint64_t>(id);
+    count++;
+    ids += value;
+    squares += value * value;
+  }
+};
+
+// The writer of one partition, in the native format, of a graph that another system has shuffled
+// and sorted: it gets the rows in their final order and writes them as they come. The bytes are
+// those of PartitionGraph for the same assignment. Memory holds 8 bytes for each node of the
+// partition, a buffer for each array that is being written, and a batch.
+//
+// First come the nodes, by type, then the edges, by type. Types without rows are left out. Not
+// thread-safe. Throws Error if a write fails.
+class PartWriter {
+ public:
+  // Creates files with temporary names in `directory`, which must exist: a task that outlives its
+  // run must not create it again. Throws Error(kInvalid) for a plan that Check refuses and a
+  // partition that it does not have.
+  PartWriter(GraphPlan plan, PartId part, std::string directory);
+  // Removes the temporary files unless Finish was called.
+  ~PartWriter();
+  PartWriter(const PartWriter&) = delete;
+  PartWriter& operator=(const PartWriter&) = delete;
+
+  // Appends nodes by ascending id. The columns are the id, int64, and the features in the plan's
+  // order. The following throw Error(kInvalid) for rows in another order, or more or fewer than
+  // planned, for ids that the graph does not have, and for columns that AppendNumbers refuses.
+  void AddNodes(NodeTypeId ntype, const ArrowBatch& batch);
+  // Appends edges by ascending (destination, source, edge). The columns are the destination's id,
+  // the source's new id, and the edge's id, int64 each, and the features.
+  void AddEdges(EdgeTypeId etype, const ArrowBatch& batch);
+  // Completes the files, syncs them and gives them their names. Returns the bytes of all segments.
+  uint64_t Finish();
+
+  // Returns the number of edges so far whose sources other partitions own.
+  int64_t edge_cut() const noexcept { return cut_; }
+  // Return the sums of the original ids so far, by type.
+  const std::vector<IdSums>& node_sums() const noexcept { return node_sums_; }
+  const std::vector<IdSums>& edge_sums() const noexcept { return edge_sums_; }
+
+ private:
+  // The order of rows: of nodes, then of edges.
+  struct EdgeOrder {
+    int64_t dst = -1, src = -1, edge = -1;
+    auto operator<=>(const EdgeOrder&) const = default;
+  };
+
+  std::string Called(bool is_edge, int32_t type) const;
+  void CheckColumns(const ArrowBatch& batch, size_t ids, const PlannedType& type,
+                    const std::string& called) const;
+  [[noreturn]] void FailCount(int64_t count, int64_t planned, const std::string& called) const;
+  // Calls write(stored) for the rows of a feature as they are stored, some at a time.
+  template <class F>
+  void ForEachPiece(const ArrowColumn& column, const PlannedFeature& feature, F&& write);
+  void EndNodes();
+  void EndEdgeType();
+  // Ends the types before this one, which may have no rows.
+  void AdvanceToEdges(EdgeTypeId etype);
+  void CloseNode();
+
+  const GraphPlan plan_;
+  const PartId part_;
+  const std::string directory_;
+  const std::shared_ptr<const GraphMeta> meta_;
+  const RawGraph features_;  // without rows
+  const StoragePlan storage_;
+
+  std::optional<SegmentFileWriter> node_file_;
+  std::vector<NativeSegmentInfo> node_segment_;
+  std::optional<EdgeSegmentWriter> edge_files_;
+  std::vector<std::vector<int64_t>> own_ids_;  // by node type, ascending
+  std::vector<IdSums> node_sums_, edge_sums_;  // by type
+  int32_t etype_ = -1;                         // the current one
+  int64_t edges_ = 0;                          // edges of the current type so far
+  size_t node_ = 0;                            // the row of the destination that gets edges
+  uint64_t degree_ = 0;                        // the number of its edges so far
+  EdgeOrder last_;
+  int64_t cut_ = 0;
+  std::vector<uint64_t> degrees_, sources_, edge_ids_;
+  std::vector<std::byte> numbers_, encoded_;
+  bool finished_ = false;
+};
+
+}  // namespace graphd

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace graphd {
+
+// The writer of a gzip file with one name per line. The file gets its name when it is complete and
+// on the disk. Not thread-safe. Throws Error if a write fails.
+class NamesFile {
+ public:
+  // Writes to `temporary` first; "" for a path that is this process's own on this machine.
+  explicit NamesFile(std::string path, std::string temporary = "");
+  // Removes the temporary file unless Finish was called.
+  ~NamesFile();
+  NamesFile(const NamesFile&) = delete;
+  NamesFile& operator=(const NamesFile&) = delete;
+
+  void Add(std::string_view name);
+  void Finish();
+
+ private:
+  void Write();
+  const std::string path_, temporary_;
+  void* file_;  // a gzFile until it is closed
+  std::string piece_;
+};
+
+}  // namespace graphd

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The directory of a run that is not complete."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+import uuid
+from collections.abc import Iterator
+
+from ..errors import ExistsError, GraphdError
+
+# The file in each of these directories. It has one of the states, and the run holds a lock on it.
+MARKER = "graphd-spark-run"
+_RUNNING = "running\n"
+_UNLOCKED = "running, where files have no locks\n"
+_PUBLISHING = "moves the partitions to their places\n"
+_FINISHED = "finished\n"
+
+
+class Staging:
+    """The directory of a run beside the partitions, for as long as the context lasts.
+
+    Directories of runs of the same graph that were killed are removed. A run that goes on is left
+    alone, and so is one that has failed while it moved partitions, which nothing else has any more.
+
+    Parameters
+    ----------
+    output, graph_name : str
+    force : bool
+        Whether to remove what a failed run has left, too.
+
+    Attributes
+    ----------
+    path : str
+
+    Raises
+    ------
+    graphd.errors.ExistsError
+        If another run writes the graph, or has left partitions and `force` is False.
+    """
+
+    def __init__(self, output: str, graph_name: str, force: bool) -> None:
+        begin = f"{graph_name}.spark-"
+        self.path = os.path.join(output, begin + uuid.uuid4().hex[:12])
+        self._lock = -1
+        self._keep = False
+        if not os.path.isdir(output):
+            return
+        for name in os.listdir(output):
+            other = os.path.join(output, name)
+            if re.fullmatch(re.escape(begin) + "[0-9a-f]{12}", name) and _is_ours(other):
+                _remove_ended(other, force)
+
+    def __enter__(self) -> Staging:
+        os.makedirs(self.path)
+        marker = os.path.join(self.path, MARKER)
+        self._lock = os.open(marker, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        self._set(_RUNNING if _locked(self._lock) else _UNLOCKED)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if not self._keep:
+            with contextlib.suppress(OSError):
+                self._set(_FINISHED)
+        # On NFS, a file that is open here stays in its directory when it is removed.
+        os.close(self._lock)
+        if not self._keep:
+            # A task that is late may create files meanwhile. What stays, the next run removes.
+            shutil.rmtree(self.path, ignore_errors=True)
+
+    @contextlib.contextmanager
+    def publishing(self) -> Iterator[None]:
+        """Keeps the directory if what follows fails: it may have the only copies of partitions."""
+        self._set(_PUBLISHING)
+        self._keep = True
+        try:
+            yield
+        except GraphdError as error:
+            raise type(error)(
+                f"{error}; the partitions that were not moved yet are kept in {self.path}: remove the "
+                "cause, and call partition_graph again, with force=True"
+            ) from None
+        self._keep = False
+
+    def _set(self, state: str) -> None:
+        text = state.encode()
+        os.ftruncate(self._lock, 0)
+        os.pwrite(self._lock, text, 0)
+
+
+def _is_ours(path: str) -> bool:
+    marker = os.path.join(path, MARKER)
+    return not os.path.islink(path) and os.path.isfile(marker) and not os.path.islink(marker)
+
+
+def _locked(file: int) -> bool:
+    """Locks a file. Returns False if its file system has no locks."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        return False
+    return True
+
+
+def _remove_ended(path: str, force: bool) -> None:
+    """Removes the directory of another run, or raises ExistsError."""
+    try:
+        file = os.open(os.path.join(path, MARKER), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return  # the run has just ended
+    try:
+        knows = _locked(file)
+        state = os.pread(file, 100, 0).decode(errors="replace")
+    except BlockingIOError:
+        raise ExistsError(
+            f"{path}: another run writes this graph now; wait until it ends, or stop it"
+        ) from None
+    finally:
+        os.close(file)
+    if state != _FINISHED and not force:
+        if state == _PUBLISHING:
+            raise ExistsError(
+                f"{path} has partitions of a run that failed while it moved them to their places; give "
+                "force=True to remove them and to partition the graph again"
+            )
+        if not knows or state == _UNLOCKED:
+            raise ExistsError(
+                f"{path}: another run writes this graph, or was killed; give force=True if none does"
+            )
+    shutil.rmtree(path, ignore_errors=True)
