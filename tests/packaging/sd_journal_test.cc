@@ -134,7 +134,7 @@ int main() {
     const std::string ours = Receive(listener);
     const std::string what = "message '" + message[0].substr(0, 30) + "'";
     Check(Receive(listener).empty(), what + ": more than one message");
-    // libsystemd lets journald drop the fields with names that are not valid.
+    // With libsystemd, journald drops the fields with names that are not valid.
     if (wanted == 0 && got == -EINVAL) continue;
     Check(got == wanted,
           what + ": result " + std::to_string(got) + ", not " + std::to_string(wanted));

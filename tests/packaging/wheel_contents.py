@@ -15,8 +15,8 @@ from elftools.elf.elffile import ELFFile
 
 LIBRARIES = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libgcc_s.so.1",
              "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
-LICENSED = {"libcapnp", "librocksdb", "libmetis", "prometheus-cpp", "libssl", "libssh", "libuv1", "libxxhash",
-            "zlib1g", "libstdc++"}
+LICENSED = {"libcapnp", "librocksdb", "libmetis", "prometheus-cpp", "libssl", "libssh", "libuv1",
+            "libxxhash", "zlib1g", "libstdc++"}
 NEWEST = {"GLIBC": (2, 28), "GCC": (8, 0, 0)}
 MAGIC = b"\x7fELF"
 

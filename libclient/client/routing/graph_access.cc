@@ -135,8 +135,8 @@ int64_t GraphAccess::KeepRows(const FeatureRef& ref, std::span<const int64_t> id
   const size_t row_bytes = RowBytesOf(feature(ref));
   OwnerSplit split;
   split.Assign(meta_->book.map(ref.is_edge), ref.type, ids, "id");
-  std::vector<std::pair<int64_t, int64_t>>
-      by_id;  // of other machines, with their positions in `ids`
+  // Holds the ids that other machines own, with their positions in `ids`.
+  std::vector<std::pair<int64_t, int64_t>> by_id;
   for (size_t p = 0; p < split.parts.size(); p++) {
     const OwnerSplit::Part& some = split.parts[p];
     if (is_mapped(static_cast<PartId>(p))) continue;
