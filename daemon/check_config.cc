@@ -12,6 +12,8 @@
 #include "daemon/access/access_rules.h"
 #include "daemon/config_error.h"
 #include "daemon/graph/served_graph.h"
+#include "daemon/metrics/metrics_endpoint.h"
+#include "daemon/serving/listener.h"
 #include "daemon/serving/secret_server.h"
 #include "daemon/serving/tls_server.h"
 #include "format/load.h"
@@ -64,6 +66,19 @@ std::vector<Error> Examine(const DaemonOptions& options, Found& found) {
     });
     checks.Run("index", [&] {
       for (const std::string& index : options.indexes) ParseIndex(graph->meta->schema, index);
+    });
+  }
+  if (!options.address.empty()) {
+    const bool beyond_loopback =
+        options.access.insecure || !options.keys.empty() || !options.secret.empty();
+    checks.Run("listen", [&] {
+      Listener::ResolveTcp(options.address, options.port, beyond_loopback, Listener::kListenTexts);
+    });
+  }
+  if (!options.metrics_address.empty()) {
+    checks.Run("metrics", [&] {
+      MetricsEndpoint::CheckAddress(options.metrics_address, options.metrics_port,
+                                    options.metrics_insecure);
     });
   }
   if (!options.keys.empty()) {

@@ -262,7 +262,7 @@ std::unique_ptr<store::TensorHost> LoadTensors(const DaemonOptions& options,
   auto meta = graph.partitions()[0]->shared_meta();
   auto tensors = std::make_unique<store::TensorHost>(meta, options.parts, std::move(host));
   if (const auto status = tensors->status()) {
-    LogInfo("opened ", tensors->ListAll().size(), " tensor shares in ", status->directory);
+    LogInfo("opened ", tensors->ListAll().size(), " partitions of tensors in ", status->directory);
     for (const std::string& text : status->damage) LogError("tensors: ", text);
   }
   return tensors;

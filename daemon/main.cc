@@ -105,10 +105,13 @@ uint64_t RaiseDescriptorLimit() {
 
 UniqueFd OpenLog(const std::string& path) { return OpenFile(path, O_WRONLY | O_CREAT | O_APPEND); }
 
-void LogTo(const std::string& path) {
-  if (path.empty()) return;
+// Lets the log be a file, if `path` is not empty. Returns what was the error stream before.
+UniqueFd LogTo(const std::string& path) {
+  if (path.empty()) return {};
+  UniqueFd before(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
   const UniqueFd fd = OpenLog(path);
   if (::dup2(fd.get(), STDERR_FILENO) < 0) ThrowErrno("can't log to", path);
+  return before;
 }
 
 // Returns the options as the configuration has them now. Throws Error, with file, line and key.
@@ -635,16 +638,18 @@ int main(int argc, char** argv) {
   using namespace graphd;
   std::optional<DaemonLog> log;
   const auto no_sink = kj::defer([] { SetLogSink(nullptr); });
-  const auto log_last = [&log](const char* text) {
+  UniqueFd terminal;  // the error stream, if the log is another file
+  const auto log_last = [&log, &terminal](const char* text) {
     if (log) log->WriteToStream();
     LogError(text);
+    if (terminal) ::dprintf(terminal.get(), "graphd: %s\n", text);
   };
   try {
     const std::optional<DaemonOptions> options = ParseOptions(argc, argv);
     if (!options) return 0;
     if (options->check_config) return CheckConfig(*options);
     SetLogLevel(options->log_level);
-    LogTo(options->log_file);
+    terminal = LogTo(options->log_file);
     ::signal(SIGPIPE, SIG_IGN);
     SetLogSink(&log.emplace(options->server_name));
     const auto reread = [argc, argv] { return Reread(argc, argv); };

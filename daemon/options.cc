@@ -215,9 +215,17 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
           HumanBytes(kLeastPeerMemory));
   }
   CheckServerName(options.server_name);
-  if (!listen.empty()) std::tie(options.address, options.port) = ParseHostPort(listen);
+  const auto parse_address = [&options](const char* name, const std::string& text) {
+    try {
+      return ParseHostPort(text);
+    } catch (const Error& error) {
+      throw Error(error.code(),
+                  StrCat(PlaceOf(options.config, name), "--", name, ": ", error.what()));
+    }
+  };
+  if (!listen.empty()) std::tie(options.address, options.port) = parse_address("listen", listen);
   if (!metrics.empty()) {
-    std::tie(options.metrics_address, options.metrics_port) = ParseHostPort(metrics);
+    std::tie(options.metrics_address, options.metrics_port) = parse_address("metrics", metrics);
   }
   CheckGuardOfTcp(options);
   std::sort(options.parts.begin(), options.parts.end());

@@ -45,10 +45,10 @@ std::string SocketOf(const ServerSpec& server) {
 std::unique_ptr<ControlClient> Connect(const ServerSpec& server) {
   const std::string socket = SocketOf(server);
   if (!FileExists(socket)) {
-    Throw(
-        ErrorCode::kUnavailable, "no server '", server.server_name, "' runs at ",
-        HostPort(server.address, server.port), " (there is no ", socket, OtherServersHint(socket),
-        "); start it with `graphctl server start`, or give the --runtime_dir it was started with");
+    Throw(ErrorCode::kUnavailable, "no server '", server.server_name, "' runs at ",
+          HostPort(server.address, server.port), " (there is no ", socket, OtherServersHint(socket),
+          "); if it is not there, start it with `graphctl server start`; if it was started with ",
+          "another --runtime_dir, give that");
   }
   return ControlClient::ConnectUnix(socket, kConnectTimeout);
 }

@@ -133,7 +133,8 @@ json OperationRates(const MachineOperations& machine) {
   return list;
 }
 
-std::vector<std::string> OperationsTable(const std::vector<MachineOperations>& machines) {
+std::vector<std::string> OperationsTable(const std::vector<MachineOperations>& machines,
+                                         size_t width) {
   std::vector<Together> all;
   for (const MachineOperations& machine : machines) AddMachine(machine, all);
   if (all.empty()) return {};
@@ -150,7 +151,7 @@ std::vector<std::string> OperationsTable(const std::vector<MachineOperations>& m
     if (!names_slowest) continue;
     rows.back().push_back(StrCat(Printable(each.slowest), ", ", TimeText(each.slowest_p99)));
   }
-  return AlignTable(rows, 1, 6);  // SLOWEST is no number
+  return AlignTable(rows, 1, 6, width);  // SLOWEST is no number
 }
 
 }  // namespace graphd::ctl

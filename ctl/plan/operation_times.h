@@ -32,7 +32,8 @@ nlohmann::json OperationRates(const MachineOperations& machine);
 
 // Returns a table of the operations of all machines together: a heading, and a line for each
 // operation that had requests. The lines of several machines name the one whose requests were the
-// slowest. Returns nothing if there were no requests.
-std::vector<std::string> OperationsTable(const std::vector<MachineOperations>& machines);
+// slowest. Returns nothing if there were no requests. AlignTable says what `width` does.
+std::vector<std::string> OperationsTable(const std::vector<MachineOperations>& machines,
+                                         size_t width = SIZE_MAX);
 
 }  // namespace graphd::ctl

@@ -44,7 +44,7 @@ std::string StateOf(const json& status) {
 std::string StateText(const json& machine) {
   std::string text = ValueOr(machine, "state", "?");
   if (const json loading = ValueOr(machine, "loading", json()); loading.is_object()) {
-    text += StrCat(" ", ValueOr(loading, "percent", 0), " %");
+    text += LoadedText(loading);
   }
   return ValueOr(machine, "degraded", json::array()).empty() ? text : text + ", DEGRADED";
 }
@@ -112,17 +112,27 @@ std::vector<std::string> HealthTable(const json& machines) {
     for (const std::string& trouble : TextsIn(machine, "degraded")) {
       lines.push_back(Printable(StrCat(ValueOr(machine, "host", "?"), " is degraded: ", trouble)));
     }
+    if (const json drained = ValueOr(machine, "drained", json()); drained.is_object()) {
+      lines.push_back(Printable(StrCat(ValueOr(machine, "host", "?"), " is drained by ",
+                                       ValueOr(drained, "by", "?"), ": ",
+                                       ValueOr(drained, "reason", "no reason given"))));
+    }
   }
   return lines;
 }
 
 int HealthExitCode(const json& machines) {
-  bool is_degraded = false;
+  bool is_degraded = false, is_denied = false;
   for (const json& machine : machines) {
+    if (ValueOr(machine, "denied", false)) {
+      is_denied = true;
+      continue;
+    }
     if (!ValueOr(machine, "ready", false)) return ExitCode(ErrorCode::kUnavailable);
     is_degraded = is_degraded || !ValueOr(machine, "degraded", json::array()).empty();
   }
   if (machines.empty()) return ExitCode(ErrorCode::kUnavailable);
+  if (is_denied) return ExitCode(ErrorCode::kDenied);
   return is_degraded ? kDegradedCode : 0;
 }
 

@@ -80,6 +80,10 @@ using Row = std::vector<std::string>;
 Row MachineRow(const json& machine) {
   const std::string host = Printable(ValueOr(machine, "host", "?"));
   if (machine.contains("error")) return {host, Printable(ValueOr(machine, "error", "?"))};
+  if (machine.contains("loading")) {
+    return {host, Printable(ValueOr(machine, "server_name", "?")),
+            "loading" + LoadedText(machine["loading"])};
+  }
   return {host,
           Printable(ValueOr(machine, "server_name", "?")),
           std::to_string(ValueOr(machine, "jobs", 0)),
@@ -141,12 +145,12 @@ json MachineRates(const std::string& host, const json& before, const json& after
   return machine;
 }
 
-std::vector<std::string> RatesTable(const json& machines) {
+std::vector<std::string> RatesTable(const json& machines, size_t width) {
   std::vector<Row> rows{{"MACHINE", "SERVER", "JOBS", "TRAINERS", "REQUESTS/s", "ROWS/s", "EDGES/s",
                          "PUSHES/s", "SENT/s", "CACHED", "MEMORY", "TENSORS", "MAPPED ROWS/s",
                          "MAPPED EDGES/s"}};
   for (const json& machine : machines) rows.push_back(MachineRow(machine));
-  return AlignTable(rows, kFirstNumber);
+  return AlignTable(rows, kFirstNumber, SIZE_MAX, width);
 }
 
 }  // namespace graphd::ctl

@@ -24,8 +24,10 @@ std::string RateText(double value);
 nlohmann::json MachineRates(const std::string& host, const nlohmann::json& before,
                             const nlohmann::json& after);
 
-// Returns a table of such lines and, for a machine that did not answer, {"host", "error"}. After
-// the heading, each machine has one line, without control characters.
-std::vector<std::string> RatesTable(const nlohmann::json& machines);
+// Returns a table of such lines; a machine that did not answer has {"host", "error"} instead, and
+// one that loads its graph also has "loading". Each machine has one line after the heading, or
+// after each heading if the table is wider than `width` (AlignTable). There are no control
+// characters.
+std::vector<std::string> RatesTable(const nlohmann::json& machines, size_t width = SIZE_MAX);
 
 }  // namespace graphd::ctl

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ctl/plan/status_sums.h"
 
+#include "base/strings.h"
 #include "ctl/plan/json_value.h"
 
 namespace graphd::ctl {
@@ -35,6 +36,11 @@ uint64_t GraphBytesIn(const json& status) {
     bytes += ValueOr(part, "bytes", uint64_t{0}) + ValueOr(part, "index_bytes", uint64_t{0});
   }
   return bytes;
+}
+
+std::string LoadedText(const json& loading) {
+  if (ValueOr(loading, "total", uint64_t{0}) == 0) return {};
+  return StrCat(" ", ValueOr(loading, "percent", 0), " %");
 }
 
 }  // namespace graphd::ctl

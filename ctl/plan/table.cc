@@ -2,28 +2,40 @@
 #include "ctl/plan/table.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace graphd::ctl {
 namespace {
 
 using TableRow = std::vector<std::string>;
 
-std::string AlignRow(const TableRow& row, const std::vector<size_t>& widths, size_t first_number,
-                     size_t end_number) {
-  std::string line;
-  for (size_t i = 0; i < row.size(); i++) {
-    const std::string space(widths[i] - std::min(widths[i], row[i].size()), ' ');
-    line += i >= first_number && i < end_number ? space + row[i] : row[i] + space;
-    if (i + 1 < row.size()) line += "  ";
+constexpr const char* kGap = "  ";
+constexpr size_t kGapSize = 2;
+
+// The columns that are beside one another: the first of all, and those from `begin` to `end`.
+struct Columns {
+  size_t begin, end;
+};
+
+// Divides the columns into parts that are at most `width` wide, if a single column is not wider.
+std::vector<Columns> Divide(const std::vector<size_t>& widths, size_t width) {
+  std::vector<Columns> parts{{1, 1}};
+  size_t used = widths[0];
+  for (size_t i = 1; i < widths.size(); i++) {
+    if (used + kGapSize + widths[i] > width && parts.back().begin < i) {
+      parts.push_back({i, i});
+      used = widths[0];
+    }
+    used += kGapSize + widths[i];
+    parts.back().end = i + 1;
   }
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line;
+  return parts;
 }
 
 }  // namespace
 
 std::vector<std::string> AlignTable(const std::vector<TableRow>& rows, size_t first_number,
-                                    size_t end_number) {
+                                    size_t end_number, size_t width) {
   std::vector<size_t> widths(rows[0].size());
   for (const TableRow& row : rows) {
     const bool is_whole = row.size() == widths.size();
@@ -31,8 +43,23 @@ std::vector<std::string> AlignTable(const std::vector<TableRow>& rows, size_t fi
       widths[i] = std::max(widths[i], row[i].size());
     }
   }
+  const auto cell = [&](const TableRow& row, size_t i) {
+    const std::string space(widths[i] - std::min(widths[i], row[i].size()), ' ');
+    return i >= first_number && i < end_number ? space + row[i] : row[i] + space;
+  };
   std::vector<std::string> lines;
-  for (const TableRow& row : rows) lines.push_back(AlignRow(row, widths, first_number, end_number));
+  for (const Columns& columns : Divide(widths, width)) {
+    for (const TableRow& row : rows) {
+      const bool has_message = row.size() < widths.size();
+      if (has_message && columns.begin > 1) continue;  // it is above
+      std::string line = cell(row, 0);
+      for (size_t i = columns.begin; i < (has_message ? row.size() : columns.end); i++) {
+        line += kGap + cell(row, i);
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      lines.push_back(std::move(line));
+    }
+  }
   return lines;
 }
 

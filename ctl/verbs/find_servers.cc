@@ -44,7 +44,7 @@ std::vector<FoundServer> ScanThisMachine(const std::string& runtime_dir, const s
       all.push_back({host, StatusToJson(client->Status()), ""});
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kUnavailable) {
-        all.push_back({host, {}, error.what()});
+        all.push_back({host, {}, error.what(), error.code() == ErrorCode::kDenied});
       } else if (dead == DeadSockets::kReport && std::filesystem::exists(socket, ignored)) {
         // A daemon that stops removes its socket, perhaps after the directory was read.
         all.push_back({host, {}, DeadSocketText(socket, error)});
@@ -81,7 +81,14 @@ std::string NoServerText(const HostOptions& options, const std::string& runtime_
 }
 
 std::string RuntimeDirOf(const HostOptions& options) {
-  return options.server.runtime_dir.empty() ? RuntimeDir() : options.server.runtime_dir;
+  const std::string& given = options.server.runtime_dir;
+  if (given.empty()) return RuntimeDir();
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(given, ignored)) {
+    Throw(ErrorCode::kInvalid, "--runtime_dir ", given,
+          ": there is no such directory; give the one ", "that the servers were started with");
+  }
+  return given;
 }
 
 }  // namespace graphd::ctl

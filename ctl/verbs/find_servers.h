@@ -10,9 +10,13 @@
 namespace graphd::ctl {
 
 struct FoundServer {
-  std::string host;       // address and port; "port 30050" if found on this machine
-  nlohmann::json status;  // in the form of StatusToJson
-  std::string error;      // the reason if the daemon could not be asked, else empty
+  std::string host;        // address and port; "port 30050" if found on this machine
+  nlohmann::json status;   // in the form of StatusToJson
+  std::string error;       // the reason if the daemon could not be asked, else empty
+  bool is_denied = false;  // whether the reason is that this user may not ask it
+
+  // Returns whether the daemon runs and has loaded its graph.
+  bool serves() const { return error.empty() && !status.contains("loading"); }
 };
 
 // Tells whether to report a socket on which nobody listens: its daemon was killed, or has crashed.
@@ -28,7 +32,8 @@ std::vector<FoundServer> FindServers(const HostOptions& options, const std::stri
 // options' name.
 std::string NoServerText(const HostOptions& options, const std::string& runtime_dir, bool named);
 
-// Returns the directory of this machine's sockets: --runtime_dir or its default.
+// Returns the directory of this machine's sockets: --runtime_dir or its default. Throws Error
+// (kInvalid) if the option names no directory.
 std::string RuntimeDirOf(const HostOptions& options);
 
 }  // namespace graphd::ctl

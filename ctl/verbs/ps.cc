@@ -26,10 +26,10 @@ void Ps(PsArguments& arguments, bool named) {
   const std::string runtime_dir = RuntimeDirOf(options);
   const std::vector<FoundServer> all =
       FindServers(options, runtime_dir, named ? options.server.server_name : "");
-  bool failed = false;
+  bool failed = named && all.empty();
   nlohmann::json list = nlohmann::json::array();
   for (const FoundServer& found : all) {
-    failed = failed || !found.error.empty();
+    failed = failed || !found.serves();
     if (arguments.json) {
       nlohmann::json entry = {{"host", found.host}};
       entry[found.error.empty() ? "status" : "error"] =

@@ -15,8 +15,9 @@ using nlohmann::json;
 
 constexpr const char* kStatusExamples = R"(
 A line for each daemon; `graphctl ps` shows all details. Exit code 0 if all daemons are ready, 5 if
-one does not run, still loads, stops or takes no new jobs, and 1 if all are ready but one is
-degraded: it can't read or change all tensors, or found damage when it started. Without --ip_config,
+one does not run, still loads, stops or takes no new jobs, 10 if nothing else is wrong than that you
+may not ask one, and 1 if all are ready but one is degraded: it can't read or change all tensors, or
+found damage when it started. A daemon finds what degrades it when a job uses its tensors. Without --ip_config,
 a daemon of this machine that has crashed counts as one that does not run until it is started again
 or its socket is removed; one that has never run here is not known.
 
@@ -38,8 +39,10 @@ void Status(StatusArguments& arguments, bool named) {
   std::vector<json> statuses;
   for (const FoundServer& found : FindServers(
            options, runtime_dir, named ? options.server.server_name : "", DeadSockets::kReport)) {
-    machines.push_back(found.error.empty() ? MachineHealth(found.host, found.status)
-                                           : json({{"host", found.host}, {"error", found.error}}));
+    machines.push_back(
+        found.error.empty()
+            ? MachineHealth(found.host, found.status)
+            : json({{"host", found.host}, {"error", found.error}, {"denied", found.is_denied}}));
     statuses.push_back(found.status);
   }
   if (arguments.json) {

@@ -27,11 +27,12 @@ using nlohmann::json;
 constexpr const char* kTopExamples = R"(
 ROWS/s and EDGES/s are those in graphd's answers. Trainers on its own machine read most of them from
 mapped memory, without a request; they count MAPPED ROWS/s and MAPPED EDGES/s themselves, and tell
-graphd once a second. CACHED is the share of the rows that trainers on other machines looked for in
+graphd once a second, so that these rates are uneven if --interval is below 2. CACHED is the share of the rows that trainers on other machines looked for in
 their row caches (graphctl launch --row_cache) and found there. P50 and P99 are the times that half
 and 99 % of an operation's requests did not exceed, from their arrival until the answer was ready;
 QUEUE is the part of it in which they waited for their first thread of graphd, or for their turn
-among the changes of all jobs. Waits for indexes that are built are no part of QUEUE.
+among the changes of all jobs. Waits for indexes that are built are no part of QUEUE. change_rows is
+a push: the changes of an embedding's or a tensor's rows.
 
 Examples:
   graphctl top                                    # every server of this machine
@@ -79,6 +80,7 @@ Activity ActivityBetween(const Sample& before, const Sample& after) {
     }
     const json earlier = StatusIn(before, found);
     json machine = MachineRates(found.host, earlier, found.status);
+    if (!found.serves()) machine["loading"] = found.status["loading"];
     MachineOperations operations = OperationsBetween(found.host, earlier, found.status);
     if (operations.seconds > 0) machine["operations"] = OperationRates(operations);
     activity.machines.push_back(std::move(machine));
@@ -93,19 +95,23 @@ std::vector<json> StatusesIn(const Sample& sample) {
   return statuses;
 }
 
-std::vector<std::string> Lines(const Sample& before, const Sample& after, const char* ends) {
+// Returns a screen that is `width` columns wide; only messages may be longer.
+std::vector<std::string> Lines(const TopArguments& arguments, bool named, const Sample& before,
+                               const Sample& after, const char* ends, size_t width) {
   char now[32];
   const std::time_t seconds = std::time(nullptr);
   std::tm local{};
   std::strftime(now, sizeof now, "%H:%M:%S", ::localtime_r(&seconds, &local));
   std::vector<std::string> lines{StrCat("graphctl top, ", now, ends)};
-  if (after.empty()) lines.push_back("no server runs here");
+  if (after.empty()) {
+    lines.push_back(NoServerText(arguments.hosts, RuntimeDirOf(arguments.hosts), named));
+  }
   const Activity activity = ActivityBetween(before, after);
   const auto append = [&lines](std::vector<std::string> more) {
     for (std::string& line : more) lines.push_back(std::move(line));
   };
-  if (!after.empty()) append(RatesTable(activity.machines));
-  auto table = OperationsTable(activity.operations);
+  if (!after.empty()) append(RatesTable(activity.machines, width));
+  auto table = OperationsTable(activity.operations, width);
   auto jobs = JobLines(StatusesIn(after), activity.machines);
   if (!table.empty()) {
     lines.emplace_back();
@@ -116,30 +122,36 @@ std::vector<std::string> Lines(const Sample& before, const Sample& after, const 
   return lines;
 }
 
-// Replaces the terminal's content; lines and columns that do not fit are omitted.
-void Draw(const std::vector<std::string>& lines) {
+struct TerminalSize {
+  size_t rows, columns;
+};
+
+TerminalSize SizeOfTerminal() {
   winsize window{};
   ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window);
-  const size_t rows = window.ws_row > 1 ? window.ws_row - 1u : 24;
-  const size_t columns = window.ws_col > 0 ? window.ws_col : 80;
+  return {window.ws_row > 1 ? window.ws_row - 1u : 24, window.ws_col > 0 ? window.ws_col : 80u};
+}
+
+// Replaces the terminal's content; what does not fit is omitted.
+void Draw(const std::vector<std::string>& lines, const TerminalSize& size) {
   std::fputs("\x1b[H", stdout);
-  for (size_t i = 0; i < std::min(rows, lines.size()); i++) {
-    std::printf("%s\x1b[K\n", lines[i].substr(0, columns).c_str());
+  for (size_t i = 0; i < std::min(size.rows, lines.size()); i++) {
+    std::printf("%s\x1b[K\n", lines[i].substr(0, size.columns).c_str());
   }
   std::fputs("\x1b[J", stdout);
 }
 
-void Show(const TopArguments& arguments, const Sample& before, const Sample& after, bool terminal,
-          bool has_keys) {
+void Show(const TopArguments& arguments, bool named, const Sample& before, const Sample& after,
+          bool terminal, bool has_keys) {
   if (arguments.json) {
     const json machines = ActivityBetween(before, after).machines;
     std::puts(machines.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
-  } else if (const std::vector<std::string> lines =
-                 Lines(before, after, has_keys ? "; press q to end" : "");
-             terminal) {
-    Draw(lines);
+  } else if (terminal) {
+    const TerminalSize size = SizeOfTerminal();
+    Draw(Lines(arguments, named, before, after, has_keys ? "; press q to end" : "", size.columns),
+         size);
   } else {
-    std::puts((Join(lines, "\n") + "\n").c_str());
+    std::puts((Join(Lines(arguments, named, before, after, "", SIZE_MAX), "\n") + "\n").c_str());
   }
   std::fflush(stdout);
 }
@@ -168,17 +180,17 @@ void Top(TopArguments& arguments, bool named) {
   Sample after = Ask(arguments, named);
   for (;;) {
     // Print one screen without rates immediately if a user waits for the first one.
-    if (!arguments.once) Show(arguments, before, after, terminal, keys.fd() >= 0);
+    if (!arguments.once) Show(arguments, named, before, after, terminal, keys.fd() >= 0);
     if (std::ferror(stdout)) return;  // nobody reads the output any longer
     if (UserEnds(signals, keys, arguments.interval)) return;
     before = std::move(after);
     after = Ask(arguments, named);
     if (arguments.once) break;
   }
-  Show(arguments, before, after, false, false);
-  for (const FoundServer& found : after) {
-    if (!found.error.empty()) SetExitCode(ExitCode(ErrorCode::kUnavailable));
-  }
+  Show(arguments, named, before, after, false, false);
+  const bool all_serve =
+      std::ranges::all_of(after, [](const FoundServer& found) { return found.serves(); });
+  if (!all_serve || (named && after.empty())) SetExitCode(ExitCode(ErrorCode::kUnavailable));
 }
 
 }  // namespace

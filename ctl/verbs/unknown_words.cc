@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/strings.h"
 
@@ -25,11 +26,14 @@ size_t Distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-// Returns ", did you mean 'x'" if a name is similar, else an empty text.
+// Returns ", did you mean 'x'" if a name is similar, else an empty text. Of names that are equally
+// similar, one that begins with the word is preferred.
 std::string Guess(const std::string& word, const std::vector<std::string>& names) {
-  const auto nearest = std::min_element(names.begin(), names.end(), [&](auto& a, auto& b) {
-    return Distance(word, a) < Distance(word, b);
-  });
+  const auto difference = [&word](const std::string& name) {
+    return std::pair(Distance(word, name), !name.starts_with(word));
+  };
+  const auto nearest = std::min_element(
+      names.begin(), names.end(), [&](auto& a, auto& b) { return difference(a) < difference(b); });
   if (nearest == names.end() || Distance(word, *nearest) > word.size() / 3 + 1) return "";
   return ", did you mean '" + *nearest + "'";
 }

@@ -70,10 +70,12 @@ class Server final : private kj::HttpService {
 
   kj::Promise<void> request(kj::HttpMethod method, kj::StringPtr url, const kj::HttpHeaders& wanted,
                             kj::AsyncInputStream&, Response& response) override {
-    if (method != kj::HttpMethod::GET && method != kj::HttpMethod::HEAD) {
-      return response.sendError(405, "Method Not Allowed", *table_);
-    }
     kj::HttpHeaders headers(*table_);
+    if (method != kj::HttpMethod::GET && method != kj::HttpMethod::HEAD) {
+      headers.add("Allow", "GET, HEAD");
+      headers.set(kj::HttpHeaderId::CONTENT_TYPE, kText);
+      return Send(response, headers, "use GET or HEAD\n", 405, "Method Not Allowed");
+    }
     if (url == "/") {
       headers.set(kj::HttpHeaderId::CONTENT_TYPE, kHtml);
       headers.add("Content-Security-Policy", kOnlyItself);
@@ -89,9 +91,10 @@ class Server final : private kj::HttpService {
                        is_alive ? "alive" : "a thread does not serve its connections");
     }
     if (url != "/metrics" && !url.startsWith("/metrics?")) {
-      return response.sendError(
-          404, "Not Found: metrics are at /metrics, a page at /, states at /ready and /live",
-          *table_);
+      headers.set(kj::HttpHeaderId::CONTENT_TYPE, kText);
+      return Send(response, headers,
+                  "metrics are at /metrics, a page at /, states at /ready and /live\n", 404,
+                  "Not Found");
     }
     // Scrapers that know OpenMetrics name it, and prefer it.
     bool open = false;
@@ -139,6 +142,11 @@ class Server final : private kj::HttpService {
 };
 
 }  // namespace
+
+void MetricsEndpoint::CheckAddress(const std::string& address, uint16_t port,
+                                   bool beyond_loopback) {
+  Listener::ResolveTcp(address, port, beyond_loopback, kTexts);
+}
 
 MetricsEndpoint::MetricsEndpoint(const std::string& address, uint16_t port, bool beyond_loopback)
     : listener_(Listener::BindTcp(address, port, beyond_loopback, kTexts)),

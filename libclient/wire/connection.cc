@@ -245,11 +245,14 @@ UniqueFd ConnectUnix(const std::string& path, int timeout_ms) {
   }
   if (error == EINPROGRESS) error = FinishConnect(fd.get(), timeout_ms);
   if (error == EACCES) {
-    Throw(ErrorCode::kDenied, "no permission for ", path, "; join the group that owns it");
+    Throw(ErrorCode::kDenied, "no permission for ", path,
+          "; have --allow_read of its graphd name you, or join the group that owns the socket");
   }
   if (error != 0) {
     Throw(ErrorCode::kUnavailable, "no graphd answers at ", path, ": ", std::strerror(error),
-          error == ENOENT ? OtherServersHint(path) : "");
+          error == ENOENT         ? OtherServersHint(path)
+          : error == ECONNREFUSED ? "; it has ended without a stop: see its log, and start it again"
+                                  : "");
   }
   CheckListener(fd.get(), path);
   return fd;

@@ -150,7 +150,12 @@ std::pair<std::string, uint16_t> ParseHostPort(const std::string& text) {
     host = text.substr(0, colon);
     port = text.substr(colon + 1);
   }
-  if (host.empty()) Throw(ErrorCode::kInvalid, "'", text, "' names no host; write host:port");
+  const bool is_number = host == text && std::ranges::all_of(host, [](unsigned char c) {
+                           return std::isdigit(c) != 0;
+                         });
+  if (host.empty() || is_number) {
+    Throw(ErrorCode::kInvalid, "'", text, "' names no host; write host:port");
+  }
   if (port.empty()) return {host, kDefaultPort};
   return {host, static_cast<uint16_t>(ParseInt(port, "port of '" + text + "'", 0, 65535))};
 }
@@ -198,11 +203,22 @@ std::string OtherServersHint(const std::string& socket_path) {
       return {};  // this is only a hint
     }
   };
+  const auto is_socket = [](const std::string& file) { return file.ends_with(".sock"); };
+  std::vector<std::string> ports;
+  for (const std::string& file : entries(own)) {
+    if (is_socket(file) && ports.size() < kMostNames)
+      ports.push_back(file.substr(0, file.find('.')));
+  }
+  if (!ports.empty()) {
+    std::sort(ports.begin(), ports.end());
+    return StrCat("; this server has sockets of ", ports.size() == 1 ? "port " : "ports ",
+                  Join(ports, ", "), ": name ", ports.size() == 1 ? "it" : "them",
+                  " in a file, and give it as --ip_config");
+  }
   std::vector<std::string> names;
   for (const std::string& name : entries(runtime_dir)) {
     const std::string directory = StrCat(runtime_dir, "/", name);
     const std::vector<std::string> files = entries(directory);
-    const auto is_socket = [](const std::string& file) { return file.ends_with(".sock"); };
     if (directory == own || std::ranges::none_of(files, is_socket)) continue;
     names.push_back(names.size() == kMostNames ? "..." : StrCat("'", name, "'"));
     if (names.size() > kMostNames) break;

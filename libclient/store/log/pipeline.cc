@@ -77,8 +77,7 @@ Pipeline::~Pipeline() {
 void Pipeline::CheckAccepts(const Push& push) const {
   if (failure_) {
     Throw(ErrorCode::kIo, "nothing can be written: ", failure_->what(), "; rows can be read. ",
-          log_first() ? "Restart the server, which continues with the rows that it has"
-                      : "Repair the disk and restart the server");
+          Remedy());
   }
   if (pending_bytes_ > 0 && pending_bytes_ + BytesOf(push) > options_.max_pending_bytes) {
     Throw(ErrorCode::kOverloaded, "pushes of ", HumanBytes(pending_bytes_),
@@ -285,8 +284,6 @@ void Pipeline::WriteLog() {
       if (stopping_) return;
       logging_.Wait(mutex_);
     }
-    pushes.clear();
-    batch.clear();
     for (uint64_t bytes = 0; !to_log_.empty() && bytes < kLogBatchBytes;) {
       pushes.push_back(std::move(to_log_.front()));
       to_log_.pop_front();
@@ -308,6 +305,9 @@ void Pipeline::WriteLog() {
       DispatchInOrder(*pending->work);
       Answer(pending->work);
     }
+    // A push that is kept counts as a request that is not answered, and keeps its memory.
+    batch.clear();
+    pushes.clear();
     if (log_first() && log_bytes_ > options_.trim_bytes) {
       lock.Unlock();
       TrimLog();
@@ -581,7 +581,12 @@ uint64_t Pipeline::log_bytes() const {
 
 std::string Pipeline::trouble() const {
   const MutexLock lock(mutex_);
-  return failure_ ? failure_->what() : waiting_for_;
+  return failure_ ? StrCat(failure_->what(), ". ", Remedy()) : waiting_for_;
+}
+
+const char* Pipeline::Remedy() const {
+  return log_first() ? "Restart the server, which continues with the rows that it has"
+                     : "Repair the disk and restart the server";
 }
 
 }  // namespace graphd::store

@@ -101,10 +101,13 @@ class Pipeline {
   void TruncateLog(uint64_t lsn);
 
   uint64_t log_bytes() const;
-  // Returns why pushes wait or fail, or an empty text.
+  // Returns why pushes wait or fail, in the latter case with the remedy, or an empty text.
   std::string trouble() const;
 
  private:
+  // Returns what to do about a failure.
+  const char* Remedy() const;
+
   struct TableWork;
   struct PendingPush {
     std::shared_ptr<Table> table;

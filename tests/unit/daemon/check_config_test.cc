@@ -74,5 +74,22 @@ TEST_F(CheckConfigTest, EveryProblemOfTheContentIsFound) {
               HasSubstr(Line(3) + "index: "));
 }
 
+TEST_F(CheckConfigTest, AddressesThatWouldBeRefusedAreFound) {
+  const std::string text = Graph() + "part_id = 0\nmetrics = \"0.0.0.0:9464\"\n";
+  EXPECT_THAT(Check(text, 10), AllOf(HasSubstr(Line(3) + "metrics: "), HasSubstr("not encrypted")));
+  Check(text + "metrics_insecure = true\n", 0);
+  EXPECT_THAT(Check(Graph() + "part_id = 0\nlisten = \"127.0.0.1:99999\"\n", 2),
+              HasSubstr(Line(3) + "--listen: port of"));
+  EXPECT_THAT(Check(Graph() + "part_id = 0\nmetrics = \"31170\"\n", 2),
+              HasSubstr(Line(3) + "--metrics: '31170' names no host; write host:port"));
+}
+
+TEST_F(CheckConfigTest, AFailureToStartIsShownAlsoIfTheLogIsAFile) {
+  const std::string log = scratch_ / "daemon.log";
+  const std::string text = Graph() + "part_id = 7\nlog_file = \"" + log + "\"\n";
+  EXPECT_THAT(Run(text, 3), HasSubstr("graphd: "));
+  EXPECT_TRUE(FileExists(log));
+}
+
 }  // namespace
 }  // namespace graphd::testing

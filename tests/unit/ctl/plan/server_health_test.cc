@@ -51,6 +51,8 @@ TEST(ServerHealth, TheGraphsMemoryIsThatOfAllVersions) {
 TEST(ServerHealth, ADaemonThatTakesNoJobsIsNotReady) {
   json drained = Status();
   drained["drained"] = {{"by", "alice"}, {"reason", "disks"}};
+  EXPECT_EQ(HealthTable(json::array({MachineHealth("h:2", drained)})).back(),
+            "h:2 is drained by alice: disks");
   const json loading = {{"server_name", "mine"},
                         {"state", "loading"},
                         {"pid", 8},
@@ -72,6 +74,14 @@ TEST(ServerHealth, ADaemonThatTakesNoJobsIsNotReady) {
   }
   EXPECT_EQ(HealthExitCode({well, {{"host", "h:3"}, {"error", "gone"}}}), 5);
   EXPECT_EQ(HealthExitCode(json::array()), 5);
+}
+
+TEST(ServerHealth, ADaemonThatMayNotBeAskedIsNotTakenForOneThatIsDown) {
+  const json well = MachineHealth("h:1", Status());
+  const json denied = {{"host", "h:2"}, {"error", "no permission"}, {"denied", true}};
+  const json lost = {{"host", "h:3"}, {"error", "gone"}, {"denied", false}};
+  EXPECT_EQ(HealthExitCode({well, denied}), 10);
+  EXPECT_EQ(HealthExitCode({denied, lost}), 5);
 }
 
 TEST(ServerHealth, TroubleAndDamageDegradeADaemonThatIsReady) {

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ctl/plan/server_rates.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <sstream>
 
 namespace graphd::ctl {
 namespace {
 
 using nlohmann::json;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
 
 json Status(int64_t pid, double uptime, int64_t rows, int64_t pushes) {
   return {{"server_name", "mine"},
@@ -96,14 +102,34 @@ TEST(RatesTable, ShowsTheShareOfRowsThatWereCached) {
   EXPECT_EQ(lines[0].find("CACHED") + 6, lines[1].find("70%") + 3) << lines[1];
 }
 
-TEST(RatesTable, ShowsMappedReadsLastSoThatANarrowTerminalLosesNothingElse) {
+TEST(RatesTable, IsDividedForANarrowTerminal) {
   json before = Status(7, 10, 0, 0), after = Status(7, 11, 5000, 0);
   before["mapped_rows"] = 0, after["mapped_rows"] = 77;
-  const auto lines = RatesTable(json::array({MachineRates("h", before, after)}));
-  EXPECT_EQ(lines[0].find("MAPPED ROWS/s") + 13, lines[1].find("77") + 2) << lines[1];
-  for (const char* name : {"PUSHES/s", "MEMORY", "TENSORS"}) {
-    EXPECT_LT(lines[0].find(name), lines[0].find("MAPPED")) << name;
+  const json machines = json::array(
+      {MachineRates("10.0.0.1:30050", before, after), {{"host", "10.0.0.2:1"}, {"error", "gone"}}});
+  const auto whole = RatesTable(machines);
+  ASSERT_EQ(whole.size(), 3u);
+  const auto lines = RatesTable(machines, 80);
+  ASSERT_EQ(lines.size(), 5u);  // the machine that is gone has its message once
+  for (const std::string& line : lines) EXPECT_LE(line.size(), 80u) << line;
+  EXPECT_THAT(lines[2], HasSubstr("gone"));
+  EXPECT_THAT(lines[3], StartsWith("MACHINE"));
+  EXPECT_THAT(lines[4], StartsWith("10.0.0.1:30050"));
+  EXPECT_EQ(lines[3].find("MAPPED ROWS/s") + 13, lines[4].find("77") + 2) << lines[4];
+  std::istringstream headings(whole[0]);
+  for (std::string heading; headings >> heading;) {
+    EXPECT_THAT(lines[0] + lines[3], HasSubstr(heading));
   }
+  // A terminal that is narrower than any two columns gets a column at a time.
+  EXPECT_EQ(RatesTable(machines, 1).size(), 1 + 13 * 2u);
+}
+
+TEST(RatesTable, TellsThatAMachineLoads) {
+  json loads = MachineRates("h", json(), {{"server_name", "products"}});
+  loads["loading"] = {{"done", 43}, {"total", 100}, {"percent", 43}};
+  EXPECT_THAT(RatesTable(json::array({loads}))[1], EndsWith("products  loading 43 %"));
+  loads["loading"] = {{"done", 0}, {"total", 0}, {"percent", 0}};
+  EXPECT_THAT(RatesTable(json::array({loads}))[1], EndsWith("products  loading"));
 }
 
 TEST(RatesTable, HasOneAlignedLinePerMachine) {

@@ -122,6 +122,19 @@ TEST_F(Control, RequestsInFlightSayWhatTheyWaitFor) {
             [&] { return Operate([](ControlClient& c) { return c.Requests(1); }).total == 0; });
 }
 
+TEST_F(Control, APushThatWasAnsweredIsNoLongerListed) {
+  const DistGraph graph = DistGraph(Initialize(TrainerOf("pusher")));
+  const DistEmbedding embedding(graph, {.name = "emb", .dim = 16});
+  SparseAdagrad optimizer({&embedding}, {.mode = StepMode::kSynchronous});
+  Tensor gradients = Tensor::Empty(DType::kFloat32, {3, 16});
+  for (float& value : gradients.as<float>()) value = 1;
+  embedding.Backward(kSomeNodes, gradients);
+  optimizer.Step();
+  optimizer.Wait();
+  WaitUntil("no request in flight",
+            [&] { return Operate([](ControlClient& c) { return c.Requests(1); }).total == 0; });
+}
+
 TEST_F(Control, MemoryIsListedByArrayAndByTensor) {
   const DistGraph graph = DistGraph(Initialize(TrainerOf("memory")));
   DistEmbedding embedding(graph, {.name = "emb", .dim = 16});
