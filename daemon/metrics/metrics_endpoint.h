@@ -24,6 +24,9 @@ class MetricsEndpoint {
   static constexpr size_t kMaxConnections = 32;
   static constexpr int64_t kMaxSeconds = 10;  // a connection is closed then
 
+  // Throws Error if the constructor would refuse this address, as Listener::ResolveTcp does.
+  static void CheckAddress(const std::string& address, uint16_t port, bool beyond_loopback);
+
   // Binds and serves, with the state "loading". Port 0 takes any free one. Throws as
   // Listener::BindTcp does.
   MetricsEndpoint(const std::string& address, uint16_t port, bool beyond_loopback);

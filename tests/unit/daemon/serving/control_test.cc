@@ -124,7 +124,7 @@ TEST_F(Control, RequestsInFlightSayWhatTheyWaitFor) {
 
 TEST_F(Control, APushThatWasAnsweredIsNoLongerListed) {
   const DistGraph graph = DistGraph(Initialize(TrainerOf("pusher")));
-  const DistEmbedding embedding(graph, {.name = "emb", .dim = 16});
+  DistEmbedding embedding(graph, {.name = "emb", .dim = 16});
   SparseAdagrad optimizer({&embedding}, {.mode = StepMode::kSynchronous});
   Tensor gradients = Tensor::Empty(DType::kFloat32, {3, 16});
   for (float& value : gradients.as<float>()) value = 1;
