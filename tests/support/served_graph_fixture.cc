@@ -8,44 +8,24 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <random>
 
 #include "base/file.h"
-#include "base/rng.h"
 #include "format/partitioner.h"
+#include "tests/support/hub_graph.h"
 #include "wire/ip_config.h"
 
 namespace graphd::testing {
 namespace {
 
-RawGraph HubGraph() {
-  constexpr int64_t kNodes = ServedGraphFixture::kNodes;
-  EdgeList edges;
-  // Each hub has every source once, so that tests can check its samples for repetition.
-  for (uint32_t hub = 0; hub < ServedGraphFixture::kHubs; hub++) {
-    for (uint32_t i = 0; i < ServedGraphFixture::kHubDegree; i++) edges.push_back({i + 10, hub});
-  }
-  CounterRng random(1);
-  for (uint32_t v = 2; v < kNodes; v++) {
-    const uint64_t degree = random.Below(30);
-    for (uint64_t k = 0; k < degree; k++) {
-      const double skew = static_cast<double>(random.Below(1 << 20)) / (1 << 20);
-      edges.push_back({static_cast<uint32_t>(skew * skew * kNodes), v});
-    }
-  }
-  RawGraph graph = HomogeneousGraph(kNodes, edges);
-  RawFeature feat{"wide", Tensor::Empty(DType::kFloat32, {kNodes, 128})};
-  auto values = feat.values.as<float>();
-  for (size_t i = 0; i < values.size(); i++) {
-    values[i] = static_cast<float>(i / 128) + static_cast<float>(i % 128) / 128.0f;
-  }
-  RawFeature mask{"train_mask", Tensor::Empty(DType::kUInt8, {kNodes})};
-  for (int64_t i = 0; i < kNodes; i++)
-    mask.values.as<uint8_t>()[static_cast<size_t>(i)] = i % 3 == 0;
-  graph.nodes[0].features.push_back(std::move(feat));
-  graph.nodes[0].features.push_back(std::move(mask));
-  return graph;
+// Returns the path of a part config of the graph of hubs, for a test alone: it may change the
+// files.
+std::string CopyOfHubGraph(const std::string& directory, int num_parts) {
+  if (num_parts != kPreparedHubGraphParts) return WriteHubGraph(directory, num_parts);
+  std::filesystem::copy(GRAPHD_HUB_GRAPH_DIR, directory, std::filesystem::copy_options::recursive);
+  return directory + "/hubs.json";
 }
 
 }  // namespace
@@ -74,7 +54,11 @@ uint16_t FreePort() {
 
 ServedGraphFixture::ServedGraphFixture(const std::vector<std::vector<int>>& parts_of_daemon,
                                        int num_parts, std::vector<std::string> arguments)
-    : ServedGraphFixture(HubGraph(), parts_of_daemon, num_parts, std::move(arguments)) {}
+    : part_config_(CopyOfHubGraph(scratch_ / "data", num_parts)),
+      parts_(parts_of_daemon),
+      arguments_(std::move(arguments)) {
+  Serve(num_parts);
+}
 
 ServedGraphFixture::ServedGraphFixture(const RawGraph& graph,
                                        const std::vector<std::vector<int>>& parts_of_daemon,
@@ -88,6 +72,10 @@ ServedGraphFixture::ServedGraphFixture(const RawGraph& graph,
   options.method = PartMethod::kRandom;
   options.output = scratch_ / "data";
   part_config_ = PartitionGraph(graph, options).part_config;
+  Serve(num_parts);
+}
+
+void ServedGraphFixture::Serve(int num_parts) {
   // Clients find sockets through the environment, as with graphctl launch.
   ::setenv("GRAPHD_RUNTIME_DIR", runtime_dir().c_str(), 1);
   std::vector<std::string> lines(static_cast<size_t>(num_parts));

@@ -6,17 +6,16 @@
 
 #include "graphd/initialize.h"
 #include "tests/support/graphd_process.h"
+#include "tests/support/hub_graph.h"
 #include "tests/unit/format/raw_graph_samples.h"
 
 namespace graphd::testing {
 
-// A power-law graph with two hubs of 50,000 in-edges, 128-float features, labels and a mask, split
-// into two partitions, and daemons that serve it on this machine.
+// The graph of hubs in two partitions (hub_graph.h), and daemons that serve it on this machine.
 class ServedGraphFixture {
  public:
-  static constexpr int64_t kNodes = 60000;
-  static constexpr int64_t kHubs = 2;  // original ids 0 and 1
-  static constexpr uint64_t kHubDegree = 50000;
+  static constexpr int64_t kNodes = kHubGraphNodes;
+  static constexpr uint64_t kHubDegree = testing::kHubDegree;
 
   // `parts_of_daemon`: {{0}, {1}} starts two daemons, {{0, 1}} one, {} none, which writes only the
   // files. All daemons get `arguments`.
@@ -44,6 +43,7 @@ class ServedGraphFixture {
   Options StandaloneOptions() const;
 
  private:
+  void Serve(int num_parts);
   GraphdProcess Start(size_t daemon) const;
   ScratchDirectory scratch_;
   MemoryDirectory memory_;
