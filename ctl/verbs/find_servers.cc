@@ -84,9 +84,9 @@ std::string RuntimeDirOf(const HostOptions& options) {
   const std::string& given = options.server.runtime_dir;
   if (given.empty()) return RuntimeDir();
   std::error_code ignored;
-  if (!std::filesystem::is_directory(given, ignored)) {
-    Throw(ErrorCode::kInvalid, "--runtime_dir ", given,
-          ": there is no such directory; give the one ", "that the servers were started with");
+  if (std::filesystem::exists(given, ignored) && !std::filesystem::is_directory(given, ignored)) {
+    Throw(ErrorCode::kInvalid, "--runtime_dir ", given, " is no directory; give the one that the ",
+          "servers were started with");
   }
   return given;
 }

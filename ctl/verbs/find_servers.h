@@ -33,7 +33,7 @@ std::vector<FoundServer> FindServers(const HostOptions& options, const std::stri
 std::string NoServerText(const HostOptions& options, const std::string& runtime_dir, bool named);
 
 // Returns the directory of this machine's sockets: --runtime_dir or its default. Throws Error
-// (kInvalid) if the option names no directory.
+// (kInvalid) if the option names a file.
 std::string RuntimeDirOf(const HostOptions& options);
 
 }  // namespace graphd::ctl

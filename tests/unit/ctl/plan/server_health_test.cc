@@ -107,11 +107,12 @@ TEST(ServerHealth, TroubleAndDamageDegradeADaemonThatIsReady) {
 }
 
 TEST(ServerHealth, TheTableHasALinePerMachine) {
-  const auto lines = HealthTable({MachineHealth("10.0.0.1:30050", Status()),
-                                  MachineHealth("10.0.0.2:30050", {{"server_name", "mine"},
-                                                                   {"state", "loading"},
-                                                                   {"loading", {{"percent", 43}}}}),
-                                  {{"host", "10.0.0.3:30050"}, {"error", "it is\ngone"}}});
+  const auto lines =
+      HealthTable({MachineHealth("10.0.0.1:30050", Status()),
+                   MachineHealth("10.0.0.2:30050", {{"server_name", "mine"},
+                                                    {"state", "loading"},
+                                                    {"loading", {{"total", 9}, {"percent", 43}}}}),
+                   {{"host", "10.0.0.3:30050"}, {"error", "it is\ngone"}}});
   ASSERT_EQ(lines.size(), 4U);
   EXPECT_THAT(lines[1], HasSubstr("ready "));
   EXPECT_THAT(lines[1], HasSubstr("2 MiB, 4 KiB"));
