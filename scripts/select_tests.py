@@ -28,8 +28,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SECONDS = ROOT / "tests" / "sanitizers" / "seconds.txt"
 # The processor time of a part, and the most for tests that were selected because they have changed.
-PART_SECONDS = {"asan": 180, "tsan": 110}
-CHANGED_SECONDS = 60
+PART_SECONDS = {"asan": 150, "tsan": 90}
+CHANGED_SECONDS = 40
 UNKNOWN_SECONDS = 5  # for a test that is not in the file
 # Tests run four at a time on two processors, and wait now and then: so much of the time of one of them
 # is processor time.
