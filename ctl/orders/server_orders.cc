@@ -46,7 +46,7 @@ std::unique_ptr<ControlClient> Connect(const ServerSpec& server) {
   const std::string socket = SocketOf(server);
   if (!FileExists(socket)) {
     Throw(ErrorCode::kUnavailable, "no server '", server.server_name, "' runs at ",
-          HostPort(server.address, server.port), " (there is no ", socket, OtherServersHint(socket),
+          HostPort(server.address, server.port), " (there is no ", socket, OtherSocketsHint(socket),
           "); if it is not there, start it with `graphctl server start`; if it was started with ",
           "another --runtime_dir, give that");
   }

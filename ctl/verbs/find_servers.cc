@@ -76,7 +76,7 @@ std::vector<FoundServer> FindServers(const HostOptions& options, const std::stri
 
 std::string NoServerText(const HostOptions& options, const std::string& runtime_dir, bool named) {
   const std::string& name = options.server.server_name;
-  const std::string hint = named ? OtherServersHint(SocketPath(runtime_dir, name, 0)) : "";
+  const std::string hint = named ? OtherSocketsHint(SocketPath(runtime_dir, name, 0)) : "";
   return StrCat("no server ", named ? StrCat("'", name, "' ") : "", "runs in ", runtime_dir, hint);
 }
 

@@ -250,7 +250,7 @@ UniqueFd ConnectUnix(const std::string& path, int timeout_ms) {
   }
   if (error != 0) {
     Throw(ErrorCode::kUnavailable, "no graphd answers at ", path, ": ", std::strerror(error),
-          error == ENOENT         ? OtherServersHint(path)
+          error == ENOENT         ? OtherSocketsHint(path)
           : error == ECONNREFUSED ? "; it has ended without a stop: see its log, and start it again"
                                   : "");
   }

@@ -193,7 +193,7 @@ std::string FindSocket(const std::string& server_name, uint16_t port) {
                                                                                       : own;
 }
 
-std::string OtherServersHint(const std::string& socket_path) {
+std::string OtherSocketsHint(const std::string& socket_path) {
   constexpr size_t kMostNames = 10;
   const std::string own = DirName(socket_path), runtime_dir = DirName(own);
   const auto entries = [](const std::string& directory) -> std::vector<std::string> {
@@ -206,14 +206,14 @@ std::string OtherServersHint(const std::string& socket_path) {
   const auto is_socket = [](const std::string& file) { return file.ends_with(".sock"); };
   std::vector<std::string> ports;
   for (const std::string& file : entries(own)) {
-    if (is_socket(file) && ports.size() < kMostNames)
-      ports.push_back(file.substr(0, file.find('.')));
+    if (!is_socket(file)) continue;
+    ports.push_back(file.substr(0, file.size() - 5));
+    if (ports.size() == kMostNames) break;
   }
   if (!ports.empty()) {
     std::sort(ports.begin(), ports.end());
     return StrCat("; this server has sockets of ", ports.size() == 1 ? "port " : "ports ",
-                  Join(ports, ", "), ": name ", ports.size() == 1 ? "it" : "them",
-                  " in a file, and give it as --ip_config");
+                  Join(ports, ", "), ", which the ip_config file should name");
   }
   std::vector<std::string> names;
   for (const std::string& name : entries(runtime_dir)) {

@@ -39,7 +39,7 @@ std::vector<HostLine> DaemonsHere(const HostOptions& options) {
   }
   if (lines.empty()) {
     Throw(ErrorCode::kUnavailable, "no server '", name, "' runs on this machine (no socket in ",
-          runtime_dir, "/", name, OtherServersHint(SocketPath(runtime_dir, name, 0)),
+          runtime_dir, "/", name, OtherSocketsHint(SocketPath(runtime_dir, name, 0)),
           "); give --server_name, --ip_config for other machines, or the --runtime_dir that it was "
           "started with");
   }

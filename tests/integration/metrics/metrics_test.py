@@ -375,6 +375,7 @@ class Metrics(unittest.TestCase):
         wait_for("a tensor", lambda: prometheus.value("graphd_tensors") == 1)
         rules = alerts(prometheus)
         alarms = {name for name, each in rules.items() if prometheus.query(each)}
+        alarms.discard("GraphdFileSystemNearlyFull")  # it may be true of this machine
         self.assertEqual(alarms, set())
         self.assertEqual(server.health()[0], 0)
 

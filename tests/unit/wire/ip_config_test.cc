@@ -64,20 +64,33 @@ TEST(IpConfig, HostAndPortRoundTrip) {
 TEST(ServerName, OtherServersOfTheRuntimeDirectoryAreNamed) {
   const ScratchDirectory scratch;
   const std::string run = scratch / "run", socket = SocketPath(run, "wrong", 30050);
-  EXPECT_EQ(OtherServersHint(socket), "");
-  for (const char* name : {"second", "first", "wrong"}) {
+  EXPECT_EQ(OtherSocketsHint(socket), "");
+  MakeDirectories(run + "/wrong");
+  for (const char* name : {"second", "first"}) {
     MakeDirectories(StrCat(run, "/", name));
     WriteFileAtomically(SocketPath(run, name, 30050), "");
   }
   MakeDirectories(run + "/empty");
   WriteFileAtomically(run + "/file.sock", "");
-  EXPECT_EQ(OtherServersHint(socket),
+  EXPECT_EQ(OtherSocketsHint(socket),
             StrCat("; in ", run, " there are sockets of 'first', 'second'"));
   for (int i = 10; i < 20; i++) {
     MakeDirectories(StrCat(run, "/a", i));
     WriteFileAtomically(SocketPath(run, StrCat("a", i), 1), "");
   }
-  EXPECT_THAT(OtherServersHint(socket), ::testing::EndsWith("'a18', 'a19', ..."));
+  EXPECT_THAT(OtherSocketsHint(socket), ::testing::EndsWith("'a18', 'a19', ..."));
+}
+
+TEST(ServerName, OtherPortsOfTheServerAreNamedFirst) {
+  const ScratchDirectory scratch;
+  for (const char* name : {"other", "mine"}) MakeDirectories(scratch / "run/" + name);
+  for (const char* file :
+       {"other/1.sock", "mine/31151.sock", "mine/31150.sock", "mine/31150.log"}) {
+    WriteFileAtomically(scratch / "run/" + file, "");
+  }
+  EXPECT_EQ(
+      OtherSocketsHint(SocketPath(scratch / "run", "mine", 30050)),
+      "; this server has sockets of ports 31150, 31151, which the ip_config file should name");
 }
 
 TEST(ServerName, HasOnlyCharactersThatPathsMayHave) {
