@@ -75,7 +75,7 @@ class OutOfCore(unittest.TestCase):
     def kill_at(self, step, *more):
         """Kills a run when it reports a step; returns the steps that it reported."""
         # On a busy machine, a run would end before this process has read the line, but for `nice`.
-        process = subprocess.Popen(["nice", "-n", "19", *self.command(*more)],
+        process = subprocess.Popen(["nice", "-n", "5", *self.command(*more)],
                                    stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
         seen = []
         for line in process.stderr:
