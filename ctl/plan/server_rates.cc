@@ -52,7 +52,7 @@ json JobRates(const json& before, const json& after, double seconds) {
   for (const json& job : ValueOr(after, "jobs", json::array())) {
     const auto found = old_jobs.find(ValueOr(job, "job", ""));
     if (found == old_jobs.end()) continue;
-    // One that has left and come back meanwhile is younger than the interval, and counts from 0.
+    // A job that has left and come back meanwhile is younger than the interval; it counts from 0.
     const bool is_same = Number(job, "seconds") >= seconds;
     json rate = {{"job", found->first}};
     for (const char* name : {"mapped_calls", "mapped_rows", "mapped_bytes", "mapped_edges"}) {

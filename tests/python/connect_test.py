@@ -26,8 +26,7 @@ class Sessions(unittest.TestCase):
         return daemons
 
     def connect(self, daemons, **options):
-        with unittest.mock.patch.dict(os.environ, {"GRAPHD_RUNTIME_DIR": daemons.runtime}):
-            session = graphd.connect(daemons.server_name, ip_config=daemons.ip_config, **options)
+        session = daemons.connect(**options)
         self.addCleanup(session.close)
         return session
 

@@ -16,9 +16,8 @@ from graphd.sampling import NeighborSampler
 
 class HotNodes(unittest.TestCase):
     def connect(self, daemons, **options):
-        environment = {"GRAPHD_RUNTIME_DIR": daemons.runtime, "GRAPHD_TRANSPORT": "tcp"}
-        with unittest.mock.patch.dict(os.environ, environment):
-            session = graphd.connect(daemons.server_name, ip_config=daemons.ip_config, **options)
+        with unittest.mock.patch.dict(os.environ, GRAPHD_TRANSPORT="tcp"):
+            session = daemons.connect(**options)
         self.addCleanup(session.close)
         return session.graph()
 

@@ -116,19 +116,8 @@ class Trainers(support.GraphTest):
 
     def graphs(self, job, **options):
         """Returns the graphs of two trainers of a job, which are threads of this process."""
-        daemons = self.daemons()
-        with unittest.mock.patch.dict(os.environ, GRAPHD_RUNTIME_DIR=daemons.runtime):
-            return [
-                graphd.connect(
-                    daemons.server_name,
-                    ip_config=daemons.ip_config,
-                    job_id=job,
-                    rank=rank,
-                    world_size=2,
-                    **options,
-                ).graph()
-                for rank in range(2)
-            ]
+        sessions = self.daemons().connect_trainers(job, 2, **options)
+        return [session.graph() for session in sessions]
 
     def test_sums_are_right_after_a_trainer_has_made_other_ones_alone(self):
         graphs, alone = self.graphs("sums"), self.standalone()

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 import graphd
 
@@ -132,6 +133,18 @@ class Daemons:
                 )
         for part in range(len(ports)):
             self._wait(part)
+
+    def connect(self, **options):
+        """Opens a session with these daemons, which the caller closes."""
+        with unittest.mock.patch.dict(os.environ, GRAPHD_RUNTIME_DIR=self.runtime):
+            return graphd.connect(self.server_name, ip_config=self.ip_config, **options)
+
+    def connect_trainers(self, job_id, world_size, **options):
+        """Opens a session for each trainer of a job, all in this process."""
+        return [
+            self.connect(job_id=job_id, rank=rank, world_size=world_size, **options)
+            for rank in range(world_size)
+        ]
 
     def log(self, part):
         return os.path.join(self.folder, f"graphd-{part}.log")

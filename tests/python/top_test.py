@@ -98,16 +98,7 @@ class Top(support.GraphTest):
     def test_a_wait_of_known_length_is_in_the_times_of_its_operation(self):
         daemons = self.daemons()
         os.environ.update(GRAPHD_RUNTIME_DIR=daemons.runtime, GRAPHD_TRANSPORT="tcp")
-        sessions = [
-            graphd.connect(
-                daemons.server_name,
-                ip_config=daemons.ip_config,
-                job_id="waits",
-                rank=rank,
-                world_size=2,
-            )
-            for rank in range(2)
-        ]
+        sessions = daemons.connect_trainers("waits", 2)
         for session in sessions:
             self.addCleanup(session.close)
         samples = self.samples(self.top("--interval", "0.5"))

@@ -104,7 +104,7 @@ class Server:
     def connect(self, test):
         """Returns a graph whose requests go over TCP, even if they are to this machine."""
         os.environ.update(GRAPHD_RUNTIME_DIR=self.daemons.runtime, GRAPHD_TRANSPORT="tcp")
-        session = graphd.connect(self.daemons.server_name, ip_config=self.daemons.ip_config)
+        session = self.daemons.connect()
         test.addCleanup(session.close)
         return session, session.graph()
 
@@ -206,16 +206,7 @@ class Metrics(unittest.TestCase):
     def test_prometheus_knows_reads_in_mapped_memory_and_quantiles(self):
         server = self.other
         os.environ.update(GRAPHD_RUNTIME_DIR=server.daemons.runtime, GRAPHD_TRANSPORT="auto")
-        sessions = [
-            graphd.connect(
-                server.daemons.server_name,
-                ip_config=server.daemons.ip_config,
-                job_id="quantiles",
-                rank=rank,
-                world_size=2,
-            )
-            for rank in range(2)
-        ]
+        sessions = server.daemons.connect_trainers("quantiles", 2)
         for session in sessions:
             self.addCleanup(session.close)
         graph = sessions[0].graph()
@@ -232,7 +223,7 @@ class Metrics(unittest.TestCase):
             self.assert_prometheus_says(
                 f"graphd_mapped_{each}_total", before[each] + more, server=server
             )
-        # One trainer waits 0.5 s for the other, four times.
+        # Each of four barriers lasts half a second, for which the trainer of rank 1 waits for the other.
         other = threading.Thread(target=lambda: [sessions[1].barrier() for _ in range(4)])
         other.start()
         for _ in range(4):

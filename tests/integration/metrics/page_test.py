@@ -34,7 +34,7 @@ class Page(unittest.TestCase):
 
     def test_a_browser_shows_the_server_and_its_job(self):
         os.environ.update(GRAPHD_RUNTIME_DIR=self.daemons.runtime, GRAPHD_TRANSPORT="tcp")
-        session = graphd.connect(self.daemons.server_name, ip_config=self.daemons.ip_config)
+        session = self.daemons.connect()
         graph = session.graph()
         ntype = graph.ntypes[0]
         nodes = torch.arange(graph.num_nodes(ntype))

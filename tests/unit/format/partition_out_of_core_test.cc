@@ -6,10 +6,10 @@
 
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "files_below.h"
 #include "format/input/graph_files.h"
 #include "raw_graph_samples.h"
 
@@ -17,6 +17,7 @@ namespace graphd {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::FilesBelow;
 using ::testing::HasSubstr;
 using testing::HomogeneousGraph;
 using testing::RandomMultigraph;
@@ -43,18 +44,8 @@ GraphSource SourceOf(const RawGraph& graph) {
           .read = [&](SpillFiles&, const StepProgress&) { return graph; }};
 }
 
-// The contents of all files below a directory.
-std::map<std::string, std::string> Files(const std::string& directory) {
-  std::map<std::string, std::string> files;
-  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
-    if (!entry.is_regular_file()) continue;
-    files[fs::relative(entry.path(), directory).string()] = ReadTextFile(entry.path().string());
-  }
-  return files;
-}
-
 void ExpectSameFiles(const std::string& expected, const std::string& found) {
-  const auto a = Files(expected), b = Files(found);
+  const auto a = FilesBelow(expected), b = FilesBelow(found);
   EXPECT_EQ(a.size(), b.size());
   for (const auto& [name, bytes] : a) {
     ASSERT_TRUE(b.contains(name)) << name;

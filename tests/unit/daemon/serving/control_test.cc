@@ -33,6 +33,16 @@ constexpr std::chrono::milliseconds kLimit{20000};
 constexpr uid_t kNobody = 65534;
 const std::vector<int64_t> kSomeNodes = {1, 2, 3};
 
+// Makes a step with an embedding of 16 columns, and waits for the servers.
+void ChangeSomeNodes(DistEmbedding& embedding) {
+  SparseAdagrad optimizer({&embedding}, {.mode = StepMode::kSynchronous});
+  Tensor gradients = Tensor::Empty(DType::kFloat32, {3, 16});
+  for (float& value : gradients.as<float>()) value = 1;
+  embedding.Backward(kSomeNodes, gradients);
+  optimizer.Step();
+  optimizer.Wait();
+}
+
 class Control : public ::testing::Test {
  protected:
   Options TrainerOf(const std::string& job, int rank = 0, int world_size = 1) const {
@@ -125,12 +135,7 @@ TEST_F(Control, RequestsInFlightSayWhatTheyWaitFor) {
 TEST_F(Control, APushThatWasAnsweredIsNoLongerListed) {
   const DistGraph graph = DistGraph(Initialize(TrainerOf("pusher")));
   DistEmbedding embedding(graph, {.name = "emb", .dim = 16});
-  SparseAdagrad optimizer({&embedding}, {.mode = StepMode::kSynchronous});
-  Tensor gradients = Tensor::Empty(DType::kFloat32, {3, 16});
-  for (float& value : gradients.as<float>()) value = 1;
-  embedding.Backward(kSomeNodes, gradients);
-  optimizer.Step();
-  optimizer.Wait();
+  ChangeSomeNodes(embedding);
   WaitUntil("no request in flight",
             [&] { return Operate([](ControlClient& c) { return c.Requests(1); }).total == 0; });
 }
@@ -138,12 +143,7 @@ TEST_F(Control, APushThatWasAnsweredIsNoLongerListed) {
 TEST_F(Control, MemoryIsListedByArrayAndByTensor) {
   const DistGraph graph = DistGraph(Initialize(TrainerOf("memory")));
   DistEmbedding embedding(graph, {.name = "emb", .dim = 16});
-  SparseAdagrad optimizer({&embedding}, {.mode = StepMode::kSynchronous});
-  Tensor gradients = Tensor::Empty(DType::kFloat32, {3, 16});
-  for (float& value : gradients.as<float>()) value = 1;
-  embedding.Backward(kSomeNodes, gradients);
-  optimizer.Step();
-  optimizer.Wait();
+  ChangeSomeNodes(embedding);
   const MemoryUse use = Operate([](ControlClient& c) { return c.Memory(100); });
   const ServerStatus status = Status();
   ASSERT_EQ(status.partitions.size(), 1U);

@@ -8,7 +8,6 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
-#include <map>
 #include <tuple>
 
 #include "base/file.h"
@@ -20,6 +19,7 @@
 #include "format/partitioner.h"
 #include "format/publish_partitions.h"
 #include "tests/unit/format/arrow/arrow_source.h"
+#include "tests/unit/format/files_below.h"
 #include "tests/unit/format/raw_graph_checks.h"
 #include "tests/unit/format/raw_graph_samples.h"
 
@@ -29,6 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::ArrowSpec;
 using testing::Failure;
+using testing::FilesBelow;
 using ::testing::HasSubstr;
 using testing::Numbers;
 using testing::Rows;
@@ -239,15 +240,6 @@ class Shuffled {
   mutable std::vector<IdSums> node_sums_, edge_sums_;
 };
 
-std::map<std::string, std::string> Files(const std::string& directory) {
-  std::map<std::string, std::string> files;
-  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
-    if (!entry.is_regular_file()) continue;
-    files[fs::relative(entry.path(), directory).string()] = ReadTextFile(entry.path().string());
-  }
-  return files;
-}
-
 PartitionOptions Options(const std::string& output) {
   PartitionOptions options;
   options.graph_name = "g";
@@ -278,7 +270,7 @@ TEST(PartWriter, WritesTheSameBytesAsPartitionGraph) {
                 SumsOf(static_cast<uint64_t>((*types)[t].count())));
     }
   }
-  const auto expected = Files(directory / "expected"), found = Files(directory / "found");
+  const auto expected = FilesBelow(directory / "expected"), found = FilesBelow(directory / "found");
   EXPECT_EQ(expected.size(), found.size());
   for (const auto& [name, bytes] : expected) EXPECT_TRUE(found.at(name) == bytes) << name;
 }
@@ -288,15 +280,15 @@ TEST(PartWriter, ATaskThatIsRepeatedWritesTheSameFiles) {
   const RawGraph graph = TypedGraph(40, 61, 3);
   const Shuffled shuffled(graph);
   shuffled.Write(directory / "staging");
-  const auto first = Files(directory / "staging");
+  const auto first = FilesBelow(directory / "staging");
   {
     // A task that is interrupted leaves what another one has written.
     PartWriter interrupted(shuffled.plan(), static_cast<PartId>(1), directory / "staging/part1");
     shuffled.AddNodes(interrupted, 1, 0);
   }
-  EXPECT_TRUE(Files(directory / "staging") == first);
+  EXPECT_TRUE(FilesBelow(directory / "staging") == first);
   shuffled.Write(directory / "staging");
-  EXPECT_TRUE(Files(directory / "staging") == first);
+  EXPECT_TRUE(FilesBelow(directory / "staging") == first);
 }
 
 TEST(PartWriter, PartitionsWithoutRowsAreWritten) {
@@ -329,7 +321,7 @@ TEST(PartWriter, PartitionsWithoutRowsAreWritten) {
     PartWriter(plan, static_cast<PartId>(p), Made(directory / ("staging/part" + std::to_string(p))))
         .Finish();
   }
-  for (const auto& [name, bytes] : Files(directory / "staging")) {
+  for (const auto& [name, bytes] : FilesBelow(directory / "staging")) {
     EXPECT_TRUE(ReadTextFile(directory / ("expected/" + name)) == bytes) << name;
   }
 }
@@ -432,7 +424,7 @@ TEST(PartWriter, WideListsAreWrittenInPieces) {
            [&](const ArrowBatch& batch) { writer.AddNodes(static_cast<NodeTypeId>(0), batch); });
     }
     writer.Finish();
-    return Files(directory / name);
+    return FilesBelow(directory / name);
   };
   const auto at_once = write("at_once", kRows), by_row = write("by_row", 1);
   EXPECT_GT(at_once.at("node_feat.seg").size(), kRows * kWidth * sizeof(float));
@@ -464,14 +456,14 @@ TEST(PublishPartitions, APartitionThatIsMissingLeavesTheOldGraph) {
   const ScratchDirectory directory;
   const RawGraph graph = TypedGraph(40, 61, 3);
   PartitionGraph(graph, Options(directory / "out"));
-  const auto before = Files(directory / "out");
+  const auto before = FilesBelow(directory / "out");
   const Shuffled shuffled(graph);
   shuffled.Write(directory / "staging");
   fs::remove(directory / "staging/part2/partition.json");
   const PublishOptions options{directory / "staging", directory / "out", true};
   const auto [code, message] = Failure([&] { PublishPartitions(shuffled.plan(), options); });
   EXPECT_EQ(code, ErrorCode::kNotFound) << message;
-  EXPECT_TRUE(Files(directory / "out") == before);
+  EXPECT_TRUE(FilesBelow(directory / "out") == before);
   const auto existing = Failure([&] {
     CheckPublishing(shuffled.plan(), {"", directory / "out", false});
   });

@@ -5,9 +5,9 @@
 
 #include "base/clock.h"
 #include "ctl/terminal/progress_line.h"
-#include "ctl/verbs/partition_assign.h"
-#include "ctl/verbs/partition_input.h"
-#include "ctl/verbs/partition_output.h"
+#include "ctl/verbs/partition/partition_assign.h"
+#include "ctl/verbs/partition/partition_input.h"
+#include "ctl/verbs/partition/partition_output.h"
 #include "ctl/verbs/partition_summary.h"
 #include "ctl/verbs/verbs.h"
 #include "format/partition_out_of_core.h"

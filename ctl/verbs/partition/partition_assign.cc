@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/verbs/partition_assign.h"
+#include "ctl/verbs/partition/partition_assign.h"
 
 #include "ctl/verbs/verbs.h"
 
