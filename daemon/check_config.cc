@@ -52,8 +52,7 @@ struct Found {
   uint64_t bytes = 0;  // the memory of the partitions
 };
 
-std::vector<Error> Examine(const DaemonOptions& options, Found& found) {
-  Checks checks(options);
+void Examine(const DaemonOptions& options, Checks& checks, Found& found) {
   std::optional<PartConfig>& graph = found.graph;
   uint64_t& needed = found.bytes;
   checks.Run("part_config", [&] { graph = LoadPartConfig(options.part_config); });
@@ -66,19 +65,6 @@ std::vector<Error> Examine(const DaemonOptions& options, Found& found) {
     });
     checks.Run("index", [&] {
       for (const std::string& index : options.indexes) ParseIndex(graph->meta->schema, index);
-    });
-  }
-  if (!options.address.empty()) {
-    const bool beyond_loopback =
-        options.access.insecure || !options.keys.empty() || !options.secret.empty();
-    checks.Run("listen", [&] {
-      Listener::ResolveTcp(options.address, options.port, beyond_loopback, Listener::kListenTexts);
-    });
-  }
-  if (!options.metrics_address.empty()) {
-    checks.Run("metrics", [&] {
-      MetricsEndpoint::CheckAddress(options.metrics_address, options.metrics_port,
-                                    options.metrics_insecure);
     });
   }
   if (!options.keys.empty()) {
@@ -107,19 +93,39 @@ std::vector<Error> Examine(const DaemonOptions& options, Found& found) {
     rules.weights = options.access.weights;
     AccessRules{rules};
   });
-  return checks.TakeProblems();
+}
+
+// Checks the addresses that a daemon binds when it starts; a reload does not change them.
+void ExamineAddresses(const DaemonOptions& options, Checks& checks) {
+  if (!options.address.empty()) {
+    checks.Run("listen", [&] {
+      Listener::ResolveTcp(options.address, options.port, options.allows_beyond_loopback(),
+                           Listener::kListenTexts);
+    });
+  }
+  if (!options.metrics_address.empty()) {
+    checks.Run("metrics", [&] {
+      MetricsEndpoint::CheckAddress(options.metrics_address, options.metrics_port,
+                                    options.metrics_insecure);
+    });
+  }
 }
 
 }  // namespace
 
 std::vector<Error> FindProblems(const DaemonOptions& options) {
+  Checks checks(options);
   Found found;
-  return Examine(options, found);
+  Examine(options, checks, found);
+  return checks.TakeProblems();
 }
 
 int CheckConfig(const DaemonOptions& options) {
+  Checks checks(options);
   Found found;
-  const std::vector<Error> problems = Examine(options, found);
+  Examine(options, checks, found);
+  ExamineAddresses(options, checks);
+  const std::vector<Error> problems = checks.TakeProblems();
   for (const Error& problem : problems) std::fprintf(stderr, "%s\n", problem.what());
   if (!problems.empty()) return ExitCode(problems.front().code());
   std::printf("%s: ok, '%s' serves %zu of %zu partitions of '%s', %s\n",

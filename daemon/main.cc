@@ -130,11 +130,13 @@ DaemonOptions Reread(int argc, char** argv) {
 class Graphd {
  public:
   // `reread` returns the options as the configuration has them then; any thread may call it.
-  // `log` is the one that lines go to.
-  Graphd(const DaemonOptions& options, DaemonLog& log, DescriptorStore descriptors,
-         Reloader::Read reread)
+  // `log` is the one that lines go to. Closes `starters_stderr` when the daemon serves: later
+  // errors are not those of whoever has started it.
+  Graphd(const DaemonOptions& options, DaemonLog& log, UniqueFd& starters_stderr,
+         DescriptorStore descriptors, Reloader::Read reread)
       : options_(options),
         log_(log),
+        starters_stderr_(starters_stderr),
         reread_(std::move(reread)),
         store_(std::move(descriptors)),
         io_(kj::setupAsyncIo()),
@@ -176,7 +178,7 @@ class Graphd {
     AccessRules access(WithOwnCertificate(options_.access));
     const bool insecure = options_.access.insecure;
     listeners_.emplace(
-        ListenOptions{options_.address, options_.port, insecure || tls_ || secret_,
+        ListenOptions{options_.address, options_.port, options_.allows_beyond_loopback(),
                       options_.runtime_dir, options_.server_name, SocketMode(access)},
         store_);
     Listener* const tcp = listeners_->tcp();
@@ -339,6 +341,7 @@ class Graphd {
     if (tcp) accepting_tcp = tcp->Accept(io_.unixEventPort, serve).eagerlyEvaluate(nullptr);
     auto accepting_unix = local.Accept(io_.unixEventPort, serve).eagerlyEvaluate(nullptr);
     sd_notifyf(0, "READY=1\nSTATUS=%s", serving.c_str());
+    starters_stderr_ = {};
 
     stopping_.addBranch().wait(io_.waitScope);
     LogInfo("stopping");
@@ -603,6 +606,7 @@ class Graphd {
 
   const DaemonOptions& options_;
   DaemonLog& log_;
+  UniqueFd& starters_stderr_;
   const Reloader::Read reread_;
   bool hangup_while_loading_ = false;
   bool was_terminated_ = false;            // by SIGTERM
@@ -638,22 +642,22 @@ int main(int argc, char** argv) {
   using namespace graphd;
   std::optional<DaemonLog> log;
   const auto no_sink = kj::defer([] { SetLogSink(nullptr); });
-  UniqueFd terminal;  // the error stream, if the log is another file
-  const auto log_last = [&log, &terminal](const char* text) {
+  UniqueFd starters_stderr;  // until the daemon serves, if the log is another file
+  const auto log_last = [&log, &starters_stderr](const char* text) {
     if (log) log->WriteToStream();
     LogError(text);
-    if (terminal) ::dprintf(terminal.get(), "graphd: %s\n", text);
+    if (starters_stderr) ::dprintf(starters_stderr.get(), "graphd: %s\n", text);
   };
   try {
     const std::optional<DaemonOptions> options = ParseOptions(argc, argv);
     if (!options) return 0;
     if (options->check_config) return CheckConfig(*options);
     SetLogLevel(options->log_level);
-    terminal = LogTo(options->log_file);
+    starters_stderr = LogTo(options->log_file);
     ::signal(SIGPIPE, SIG_IGN);
     SetLogSink(&log.emplace(options->server_name));
     const auto reread = [argc, argv] { return Reread(argc, argv); };
-    Graphd(*options, *log, DescriptorStore::FromServiceManager(), reread).Run();
+    Graphd(*options, *log, starters_stderr, DescriptorStore::FromServiceManager(), reread).Run();
     return 0;
   } catch (const Error& error) {
     log_last(error.what());

@@ -41,6 +41,11 @@ struct DaemonOptions {
   bool metrics_insecure = false;  // allows that endpoint beyond loopback
   bool end_with_jobs = false;
   bool check_config = false;
+
+  // Returns whether clients prove who they are, or need not, so that TCP may reach beyond loopback.
+  bool allows_beyond_loopback() const {
+    return access.insecure || !keys.empty() || !secret.empty();
+  }
 };
 
 // Returns the directory of this server's tensors.

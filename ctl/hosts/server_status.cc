@@ -41,8 +41,8 @@ json JobToJson(const JobStatus& job) {
 }
 
 // The bytes of job records in a status: it is one line that has room in a frame (FrameReader), also
-// with a thousand tensors and with times in each bucket of each operation.
-constexpr size_t kRecordsRoom = size_t{320} << 10;
+// with a thousand tensors, or with times in each bucket of each operation as well.
+constexpr size_t kRecordsRoom = size_t{512} << 10, kRecordsRoomBesideTimes = size_t{320} << 10;
 constexpr size_t kMaxCommandShown = 200;
 
 // Returns a record, and lowers `room` by about its bytes. Leaves out hosts that don't fit, and
@@ -238,7 +238,7 @@ std::string RecordToText(const json& record) {
 
 }  // namespace
 
-json StatusToJson(const ServerStatus& status) {
+json StatusToJson(const ServerStatus& status, bool operations) {
   json partitions = json::array(), jobs = json::array(), tensors = json::array();
   for (const TensorShare& share : status.tensors) tensors.push_back(TensorToJson(share));
   for (const PartitionStatus& part : status.partitions) {
@@ -259,7 +259,7 @@ json StatusToJson(const ServerStatus& status) {
                       {"jobs", graph.jobs}});
   }
   json records = json::array();
-  size_t room = kRecordsRoom;
+  size_t room = operations ? kRecordsRoomBesideTimes : kRecordsRoom;
   for (const JobRecord& record : status.records) {
     json shown = RecordToJson(record, room);
     if (!shown.is_null()) records.push_back(std::move(shown));
@@ -289,15 +289,10 @@ json StatusToJson(const ServerStatus& status) {
                 {"bytes_sent", status.bytes_sent},
                 {"rows_cached", status.rows_cached},
                 {"rows_not_cached", status.rows_not_cached},
-                {"rss_bytes", status.rss_bytes},
-                {"operations", OperationsToJson(status.operations)}};
+                {"rss_bytes", status.rss_bytes}};
+  if (operations) shown["operations"] = OperationsToJson(status.operations);
   AddMappedReads(status.mapped_reads, shown);
   return shown;
-}
-
-json WithoutOperations(json status) {
-  if (status.is_object()) status.erase("operations");
-  return status;
 }
 
 std::optional<json> LoadingStatusOf(const std::string& socket) {

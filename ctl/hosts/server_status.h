@@ -10,10 +10,10 @@
 
 namespace graphd::ctl {
 
-nlohmann::json StatusToJson(const ServerStatus& status);
-// Returns a status, in this form, for people and scripts: without the distributions of times, which
-// have thousands of lines; `graphctl top` shows them.
-nlohmann::json WithoutOperations(nlohmann::json status);
+// Returns a status that has room in a frame (FrameReader), whatever clients have told the daemon.
+// With `operations`, it has the distributions of times, which are many numbers, and fewer records
+// of jobs.
+nlohmann::json StatusToJson(const ServerStatus& status, bool operations = false);
 // Returns the status of a daemon that still loads, and so answers nobody; nothing if there is no
 // such daemon behind the socket. Its state is "loading", and "loading" has done, total and percent.
 std::optional<nlohmann::json> LoadingStatusOf(const std::string& socket);

@@ -53,9 +53,9 @@ std::unique_ptr<ControlClient> Connect(const ServerSpec& server) {
   return ControlClient::ConnectUnix(socket, kConnectTimeout);
 }
 
-nlohmann::json StatusOf(const ServerSpec& server) {
+nlohmann::json StatusOf(const ServerSpec& server, bool operations) {
   if (auto loading = LoadingStatusOf(SocketOf(server))) return *std::move(loading);
-  return StatusToJson(Connect(server)->Status());
+  return StatusToJson(Connect(server)->Status(), operations);
 }
 
 // Returns the user of the process that listens on the socket.
@@ -262,7 +262,7 @@ int CarryOutServerOrder(const HostOrder& order, const std::string& input, GuardS
         StopJobs(order);
         break;
       case HostAction::kStatus:
-        SendFrame({{"t", "status"}, {"status", StatusOf(order.server)}});
+        SendFrame({{"t", "status"}, {"status", StatusOf(order.server, order.operations)}});
         break;
       case HostAction::kControl:
         SendFrame(CarryOutControl(

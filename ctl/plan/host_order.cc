@@ -51,7 +51,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(ControlVerb, {{ControlVerb::kDrain, "drain"},
 GRAPHD_JSON_FIELDS(ControlOrder, verb, by, reason, job, level, most, part_config, version, wait)
 GRAPHD_JSON_FIELDS(HostOrder, action, version, only_trainers, server, job, trainers,
                    trainers_on_machine, is_master, host_timeout, server_grace, meeting, stop_job,
-                   stop_grace, force, stop_timeout, control, peers, key_files, follow, logs)
+                   stop_grace, force, stop_timeout, operations, control, peers, key_files, follow,
+                   logs)
 
 std::string TrainerName(const HostOrder& order, int rank) {
   const bool is_torchrun = std::ranges::any_of(order.trainers, [rank](const TrainerPlan& trainer) {

@@ -133,6 +133,7 @@ struct HostOrder {
   double stop_grace = 0;  // seconds that trainers of a detached job have to end; 0: the default
   bool force = false;
   double stop_timeout = -1;  // seconds until a server ends without writing all rows back; < 0: none
+  bool operations = false;   // only for kStatus: the status has the times of operations
   ControlOrder control;      // only for kControl
   // Only for kExamine: the addresses, host:port, of the other daemons.
   std::vector<std::string> peers;

@@ -132,8 +132,8 @@ int HealthExitCode(const json& machines) {
     is_degraded = is_degraded || !ValueOr(machine, "degraded", json::array()).empty();
   }
   if (machines.empty()) return ExitCode(ErrorCode::kUnavailable);
-  if (is_denied) return ExitCode(ErrorCode::kDenied);
-  return is_degraded ? kDegradedCode : 0;
+  if (is_degraded) return kDegradedCode;
+  return is_denied ? ExitCode(ErrorCode::kDenied) : 0;
 }
 
 }  // namespace graphd::ctl

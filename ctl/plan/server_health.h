@@ -16,12 +16,14 @@ namespace graphd::ctl {
 // of partitions by the kind of their pages.
 nlohmann::json MachineHealth(const std::string& host, const nlohmann::json& status);
 
-// Returns a table of such entries and, for a machine that did not answer, {"host", "error"}; then a
-// line for each reason why one is degraded, without control characters.
+// Returns a table of such entries and, for a machine that did not answer, {"host", "error",
+// "denied"}; then a line for each reason why one is degraded, and for each that is drained, without
+// control characters.
 std::vector<std::string> HealthTable(const nlohmann::json& machines);
 
-// Returns the exit code for such entries: 0 if all are ready and none is degraded, else that of
-// kUnavailable if one is not ready or has an error, or if there is none, else 1.
+// Returns the exit code for such entries: that of kUnavailable if one is not ready or has an error
+// but "denied", or if there is none; else 1 if one is degraded; else that of kDenied if one is
+// "denied", else 0.
 int HealthExitCode(const nlohmann::json& machines);
 
 }  // namespace graphd::ctl

@@ -28,12 +28,8 @@ uint64_t TensorBytesIn(const json& status) {
 
 uint64_t GraphBytesIn(const json& status) {
   uint64_t bytes = 0;
-  const json graphs = ValueOr(status, "graphs", json::array());
-  for (const json& version : graphs) bytes += ValueOr(version, "bytes", uint64_t{0});
-  if (!graphs.empty()) return bytes;
-  // A daemon of an earlier version tells of partitions only.
-  for (const json& part : ValueOr(status, "partitions", json::array())) {
-    bytes += ValueOr(part, "bytes", uint64_t{0}) + ValueOr(part, "index_bytes", uint64_t{0});
+  for (const json& version : ValueOr(status, "graphs", json::array())) {
+    bytes += ValueOr(version, "bytes", uint64_t{0});
   }
   return bytes;
 }

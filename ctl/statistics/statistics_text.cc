@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "ctl/plan/table.h"
 #include "ctl/statistics/balance.h"
 #include "ctl/statistics/number_text.h"
 
@@ -15,46 +16,25 @@ namespace {
 constexpr size_t kMostClasses = 20;  // values shown of each feature; --json has all
 constexpr size_t kMostParts = 64;    // rows of the table of partitions; --json has all
 
-// A table whose columns are as wide as their cells. The first column is aligned to the left.
-class TextTable {
- public:
-  explicit TextTable(std::string indent) : indent_(std::move(indent)) {}
-  void Add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  std::string Text() const {
-    std::vector<size_t> widths;
-    for (const auto& row : rows_) {
-      widths.resize(std::max(widths.size(), row.size()));
-      for (size_t c = 0; c < row.size(); c++) widths[c] = std::max(widths[c], row[c].size());
-    }
-    std::string text;
-    for (const auto& row : rows_) {
-      text += indent_;
-      for (size_t c = 0; c < row.size(); c++) {
-        const std::string blanks(widths[c] - row[c].size(), ' ');
-        text += c == 0 ? row[c] + blanks : "  " + blanks + row[c];
-      }
-      text.erase(text.find_last_not_of(' ') + 1);
-      text += '\n';
-    }
-    return text;
-  }
+using Rows = std::vector<std::vector<std::string>>;
 
- private:
-  std::string indent_;
-  std::vector<std::vector<std::string>> rows_;
-};
+// Returns the lines of a table with `indent` before each; the first column is aligned to the left.
+std::string TableText(const Rows& rows, const char* indent) {
+  std::string text;
+  for (const std::string& line : AlignTable(rows, 1)) text += StrCat(indent, line, "\n");
+  return text;
+}
 
 std::string PartsText(const GraphStatistics& statistics) {
-  TextTable table("");
-  table.Add({"partition", "nodes", "edges", "cut edges", "halo nodes", "size"});
+  Rows rows{{"partition", "nodes", "edges", "cut edges", "halo nodes", "size"}};
   const size_t shown = std::min(statistics.parts.size(), kMostParts);
   for (size_t i = 0; i < shown; i++) {
-    table.Add({StrCat(statistics.parts[i]), StrCat(statistics.nodes_in(i)),
-               StrCat(statistics.edges_in(i)), StrCat(statistics.cut_in(i)),
-               StrCat(statistics.halo_in(i)), HumanBytes(statistics.bytes[i])});
+    rows.push_back({StrCat(statistics.parts[i]), StrCat(statistics.nodes_in(i)),
+                    StrCat(statistics.edges_in(i)), StrCat(statistics.cut_in(i)),
+                    StrCat(statistics.halo_in(i)), HumanBytes(statistics.bytes[i])});
   }
   const size_t more = statistics.parts.size() - shown;
-  return table.Text() + (more > 0 ? StrCat("and ", more, " more (--json shows all)\n") : "");
+  return TableText(rows, "") + (more > 0 ? StrCat("and ", more, " more (--json shows all)\n") : "");
 }
 
 std::string DegreesText(const char* name, const DegreeSummary& degrees) {
@@ -82,19 +62,19 @@ std::string ClassesText(const FeatureStatistics& feature) {
 
 std::string FeaturesText(const std::vector<FeatureStatistics>& features) {
   if (features.empty()) return "";
-  TextTable table("  ");
-  table.Add({"feature", "dtype", "numbers", "nan", "zeros", "min", "max", "mean", "std"});
+  Rows rows{{"feature", "dtype", "numbers", "nan", "zeros", "min", "max", "mean", "std"}};
   std::string classes;
   for (const FeatureStatistics& feature : features) {
     const ValueSummary& values = feature.values;
     const bool any = values.finite() > 0;
-    table.Add({feature.name, DTypeText(feature), StrCat(values.count),
-               PercentText(values.nan, values.count), PercentText(values.zeros, values.count),
-               ShortNumber(values.min), ShortNumber(values.max),
-               any ? ShortNumber(values.mean) : "-", any ? ShortNumber(values.Deviation()) : "-"});
+    rows.push_back({feature.name, DTypeText(feature), StrCat(values.count),
+                    PercentText(values.nan, values.count), PercentText(values.zeros, values.count),
+                    ShortNumber(values.min), ShortNumber(values.max),
+                    any ? ShortNumber(values.mean) : "-",
+                    any ? ShortNumber(values.Deviation()) : "-"});
     if (feature.classes && !feature.classes->empty()) classes += ClassesText(feature);
   }
-  return table.Text() + classes;
+  return TableText(rows, "  ") + classes;
 }
 
 }  // namespace

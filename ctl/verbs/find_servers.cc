@@ -17,16 +17,15 @@ constexpr std::chrono::milliseconds kConnectTimeout{3000};
 
 std::string DeadSocketText(const std::filesystem::path& socket, const Error& error) {
   return StrCat("server '", socket.parent_path().filename().string(), "' does not run (",
-                error.what(), "); start it again, or remove the file if it is not needed");
+                error.what(), "; or remove the file if the server is not needed)");
 }
 
 // The path of a socket is <runtime_dir>/<server_name>/<port>.sock.
-std::vector<FoundServer> ScanThisMachine(const std::string& runtime_dir, const std::string& only,
-                                         DeadSockets dead) {
+std::vector<FoundServer> ScanThisMachine(const std::string& runtime_dir, const FindOptions& find) {
   std::vector<std::filesystem::path> sockets;
   std::error_code ignored;
   for (const auto& server : std::filesystem::directory_iterator(runtime_dir, ignored)) {
-    if (!only.empty() && server.path().filename() != only) continue;
+    if (!find.only.empty() && server.path().filename() != find.only) continue;
     for (const auto& entry : std::filesystem::directory_iterator(server.path(), ignored)) {
       if (entry.path().extension() == ".sock") sockets.push_back(entry.path());
     }
@@ -41,11 +40,11 @@ std::vector<FoundServer> ScanThisMachine(const std::string& runtime_dir, const s
     }
     try {
       auto client = ControlClient::ConnectUnix(socket.string(), kConnectTimeout);
-      all.push_back({host, StatusToJson(client->Status()), ""});
+      all.push_back({host, StatusToJson(client->Status(), find.operations), ""});
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kUnavailable) {
         all.push_back({host, {}, error.what(), error.code() == ErrorCode::kDenied});
-      } else if (dead == DeadSockets::kReport && std::filesystem::exists(socket, ignored)) {
+      } else if (find.dead == DeadSockets::kReport && std::filesystem::exists(socket, ignored)) {
         // A daemon that stops removes its socket, perhaps after the directory was read.
         all.push_back({host, {}, DeadSocketText(socket, error)});
       }
@@ -57,9 +56,10 @@ std::vector<FoundServer> ScanThisMachine(const std::string& runtime_dir, const s
 }  // namespace
 
 std::vector<FoundServer> FindServers(const HostOptions& options, const std::string& runtime_dir,
-                                     const std::string& only, DeadSockets dead) {
-  if (options.lines.empty()) return ScanThisMachine(runtime_dir, only, dead);
-  const auto hosts = PlanHosts(options.server, options.lines, IsLocalAddress, HostAction::kStatus);
+                                     const FindOptions& find) {
+  if (options.lines.empty()) return ScanThisMachine(runtime_dir, find);
+  auto hosts = PlanHosts(options.server, options.lines, IsLocalAddress, HostAction::kStatus);
+  for (HostPlan& host : hosts) host.order.operations = find.operations;
   const std::vector<HostAnswer> answers = AskHosts(hosts, options);
   std::vector<FoundServer> all;
   for (size_t i = 0; i < hosts.size(); i++) {
@@ -68,6 +68,7 @@ std::vector<FoundServer> FindServers(const HostOptions& options, const std::stri
       found.status = ValueOr(answers[i].frames[0], "status", nlohmann::json::object());
     } else {
       found.error = answers[i].error;
+      found.is_denied = answers[i].code == ErrorCode::kDenied;
     }
     all.push_back(std::move(found));
   }
@@ -76,7 +77,7 @@ std::vector<FoundServer> FindServers(const HostOptions& options, const std::stri
 
 std::string NoServerText(const HostOptions& options, const std::string& runtime_dir, bool named) {
   const std::string& name = options.server.server_name;
-  const std::string hint = named ? OtherSocketsHint(SocketPath(runtime_dir, name, 0)) : "";
+  const std::string hint = named ? OtherServersHint(StrCat(runtime_dir, "/", name)) : "";
   return StrCat("no server ", named ? StrCat("'", name, "' ") : "", "runs in ", runtime_dir, hint);
 }
 

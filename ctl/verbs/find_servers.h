@@ -22,11 +22,16 @@ struct FoundServer {
 // Tells whether to report a socket on which nobody listens: its daemon was killed, or has crashed.
 enum class DeadSockets { kIgnore, kReport };
 
+struct FindOptions {
+  std::string only = {};  // find only servers of this name on this machine, if it is not empty
+  DeadSockets dead = DeadSockets::kIgnore;
+  bool operations = false;  // the statuses have the times of operations
+};
+
 // Asks the daemons of options.lines concurrently. Without lines, asks those whose sockets are in
-// `runtime_dir` on this machine: all, or those named `only`.
+// `runtime_dir` on this machine.
 std::vector<FoundServer> FindServers(const HostOptions& options, const std::string& runtime_dir,
-                                     const std::string& only,
-                                     DeadSockets dead = DeadSockets::kIgnore);
+                                     const FindOptions& find);
 
 // Returns what to say if no server was found on this machine: of any name or, if `named`, of the
 // options' name.

@@ -25,7 +25,7 @@ void Ps(PsArguments& arguments, bool named) {
   Resolve(options);
   const std::string runtime_dir = RuntimeDirOf(options);
   const std::vector<FoundServer> all =
-      FindServers(options, runtime_dir, named ? options.server.server_name : "");
+      FindServers(options, runtime_dir, {.only = named ? options.server.server_name : ""});
   bool failed = named && all.empty();
   nlohmann::json list = nlohmann::json::array();
   for (const FoundServer& found : all) {
@@ -33,7 +33,7 @@ void Ps(PsArguments& arguments, bool named) {
     if (arguments.json) {
       nlohmann::json entry = {{"host", found.host}};
       entry[found.error.empty() ? "status" : "error"] =
-          found.error.empty() ? WithoutOperations(found.status) : nlohmann::json(found.error);
+          found.error.empty() ? found.status : nlohmann::json(found.error);
       list.push_back(std::move(entry));
     } else if (found.error.empty()) {
       std::fputs(StatusToText(found.host, found.status).c_str(), stdout);

@@ -76,7 +76,7 @@ void AskAndShow(
       nlohmann::json entry = {{"host", host}, {"ok", answers[i].ok}};
       if (!answers[i].ok) entry["error"] = answers[i].error;
       for (const nlohmann::json& frame : answers[i].frames) {
-        if (frame.contains("status")) entry["status"] = WithoutOperations(frame["status"]);
+        if (frame.contains("status")) entry["status"] = frame["status"];
       }
       list.push_back(std::move(entry));
     } else if (answers[i].ok) {

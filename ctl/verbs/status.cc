@@ -14,12 +14,12 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kStatusExamples = R"(
-A line for each daemon; `graphctl ps` shows all details. Exit code 0 if all daemons are ready, 5 if
-one does not run, still loads, stops or takes no new jobs, 10 if nothing else is wrong than that you
-may not ask one, and 1 if all are ready but one is degraded: it can't read or change all tensors, or
-found damage when it started. A daemon finds what degrades it when a job uses its tensors. Without --ip_config,
-a daemon of this machine that has crashed counts as one that does not run until it is started again
-or its socket is removed; one that has never run here is not known.
+A line for each daemon; `graphctl ps` shows all details. Exit code 0 if all daemons are ready; else 5
+if one does not run, still loads, stops or takes no new jobs; else 1 if one is degraded: it can't read
+or change all tensors, or found damage when it started; else 10, because you may not ask one. A daemon
+finds what degrades it when a job uses its tensors. Without --ip_config, a daemon of this machine that
+has crashed counts as one that does not run until it is started again or its socket is removed; one
+that has never run here is not known.
 
 Examples:
   graphctl status                                 # every server of this machine
@@ -38,7 +38,8 @@ void Status(StatusArguments& arguments, bool named) {
   json machines = json::array();
   std::vector<json> statuses;
   for (const FoundServer& found : FindServers(
-           options, runtime_dir, named ? options.server.server_name : "", DeadSockets::kReport)) {
+           options, runtime_dir,
+           {.only = named ? options.server.server_name : "", .dead = DeadSockets::kReport})) {
     machines.push_back(
         found.error.empty()
             ? MachineHealth(found.host, found.status)

@@ -27,12 +27,12 @@ using nlohmann::json;
 constexpr const char* kTopExamples = R"(
 ROWS/s and EDGES/s are those in graphd's answers. Trainers on its own machine read most of them from
 mapped memory, without a request; they count MAPPED ROWS/s and MAPPED EDGES/s themselves, and tell
-graphd once a second, so that these rates are uneven if --interval is below 2. CACHED is the share of the rows that trainers on other machines looked for in
-their row caches (graphctl launch --row_cache) and found there. P50 and P99 are the times that half
-and 99 % of an operation's requests did not exceed, from their arrival until the answer was ready;
-QUEUE is the part of it in which they waited for their first thread of graphd, or for their turn
-among the changes of all jobs. Waits for indexes that are built are no part of QUEUE. change_rows is
-a push: the changes of an embedding's or a tensor's rows.
+graphd once a second, so that these rates are uneven if --interval is below 2. CACHED is the share of
+the rows that trainers on other machines looked for in their row caches (graphctl launch --row_cache)
+and found there. P50 and P99 are the times that half and 99 % of an operation's requests did not
+exceed, from their arrival until the answer was ready; QUEUE is the part of it in which they waited
+for threads of graphd, or for their turn among the changes of all jobs. Waits for indexes that are
+built are no part of QUEUE. change_rows is a push: the changes of an embedding's or a tensor's rows.
 
 Examples:
   graphctl top                                    # every server of this machine
@@ -50,7 +50,7 @@ using Sample = std::vector<FoundServer>;  // taken at one time
 
 Sample Ask(const TopArguments& arguments, bool named) {
   return FindServers(arguments.hosts, RuntimeDirOf(arguments.hosts),
-                     named ? arguments.hosts.server.server_name : "");
+                     {.only = named ? arguments.hosts.server.server_name : "", .operations = true});
 }
 
 // Returns the status of the same daemon in an earlier sample, or null.

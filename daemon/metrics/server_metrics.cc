@@ -113,14 +113,14 @@ void AddRequests(const ServerNumbers& numbers, FamilyBuilder& to) {
   }
   to.Histogram("graphd_request_duration_seconds",
                "Time from the arrival of a request until its answer is ready or it is cancelled.");
-  for (size_t i = 0; i < kRequestKinds.size(); i++) {
-    to.Sample(HistogramOf(requests.durations[i].Read()), {{"kind", kRequestKinds[i]}});
+  for (const OperationTimes& each : numbers.status.operations) {
+    to.Sample(HistogramOf(each.durations), {{"kind", each.operation}});
   }
   to.Histogram("graphd_request_queue_seconds",
-               "The part of that time in which a request waited for a thread of a pool or, as a "
+               "The part of that time in which a request waited for threads of a pool or, as a "
                "change of rows, for its turn among those of all jobs.");
-  for (size_t i = 0; i < kRequestKinds.size(); i++) {
-    to.Sample(HistogramOf(requests.queued[i].Read()), {{"kind", kRequestKinds[i]}});
+  for (const OperationTimes& each : numbers.status.operations) {
+    to.Sample(HistogramOf(each.queued), {{"kind", each.operation}});
   }
   to.Counter("graphd_rows_served_total", "Rows of features and tensors that were sent.")
       .Sample(Value(numbers.status.rows_served));

@@ -106,7 +106,7 @@ kj::Promise<void> RequestContext::RunCall(RequestKind kind, const char* operatio
   try {
     auto count = calls_->Enter();
     RequestPtr request = Begin(operation);
-    // The counters outlive every connection, and so every call.
+    // The counters outlive every connection, and so every call. This also keeps the request.
     auto time = kj::defer([&counters = counters_, kind, request] {
       const Clock::time_point now = Clock::now();
       counters.CountEnded(kind, now - request->since(), request->WaitedUntil(now));
@@ -119,7 +119,7 @@ kj::Promise<void> RequestContext::RunCall(RequestKind kind, const char* operatio
           client->LogFailed(operation, error);
           return kj::mv(exception);
         })
-        .attach(kj::mv(count), kj::mv(session), kj::mv(time), kj::mv(request));
+        .attach(kj::mv(count), kj::mv(session), kj::mv(time));
   } catch (const Error& error) {
     counters_.CountError(error.code());
     in_flight_->LogFailed(operation, error);

@@ -41,6 +41,14 @@ struct alignas(64) RequestCounters {
   // answered or cancelled, and the part of it in which they waited for a thread or for their turn.
   std::array<Durations, kRequestKinds.size()> durations, queued;
 
+  // Returns the times by operation.
+  std::vector<OperationTimes> Operations() const {
+    std::vector<OperationTimes> operations;
+    for (size_t i = 0; i < kRequestKinds.size(); i++) {
+      operations.push_back({kRequestKinds[i], durations[i].Read(), queued[i].Read()});
+    }
+    return operations;
+  }
   void CountError(ErrorCode code) noexcept {
     errors[static_cast<size_t>(code)].fetch_add(1, std::memory_order_relaxed);
   }

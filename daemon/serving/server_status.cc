@@ -52,10 +52,7 @@ ServerStatus StatusOf(const ServiceContext& context, const DaemonInfo& info) {
   status.store = context.tensors.status();
   status.records = context.board.Records();
   status.drained = context.jobs.drained();
-  for (size_t i = 0; i < kRequestKinds.size(); i++) {
-    status.operations.push_back({kRequestKinds[i], context.counters.durations[i].Read(),
-                                 context.counters.queued[i].Read()});
-  }
+  status.operations = context.counters.Operations();
   return status;
 }
 

@@ -218,6 +218,9 @@ std::string Store::trouble() const {
 Store::Status Store::status() const {
   Status status;
   status.trouble = trouble();
+  if (const std::string remedy = pipeline_->remedy(); !remedy.empty()) {
+    status.trouble += ". " + remedy;
+  }
   if (arena_ != nullptr) status.memory = arena_->directory();
   status.last_lsn = pipeline_->Snapshot(nullptr);
   status.replayed = replayed_;

@@ -193,38 +193,55 @@ std::string FindSocket(const std::string& server_name, uint16_t port) {
                                                                                       : own;
 }
 
-std::string OtherSocketsHint(const std::string& socket_path) {
-  constexpr size_t kMostNames = 10;
-  const std::string own = DirName(socket_path), runtime_dir = DirName(own);
-  const auto entries = [](const std::string& directory) -> std::vector<std::string> {
-    try {
-      return ListDirectory(directory);
-    } catch (const Error&) {
-      return {};  // this is only a hint
-    }
-  };
-  const auto is_socket = [](const std::string& file) { return file.ends_with(".sock"); };
-  std::vector<std::string> ports;
-  for (const std::string& file : entries(own)) {
-    if (!is_socket(file)) continue;
-    ports.push_back(file.substr(0, file.size() - 5));
-    if (ports.size() == kMostNames) break;
+namespace {
+
+constexpr size_t kMostHinted = 10;
+
+// Returns the names in a directory. Hints do without it if it can't be read.
+std::vector<std::string> NamesIn(const std::string& directory) {
+  try {
+    return ListDirectory(directory);
+  } catch (const Error&) {
+    return {};
   }
-  if (!ports.empty()) {
-    std::sort(ports.begin(), ports.end());
-    return StrCat("; this server has sockets of ", ports.size() == 1 ? "port " : "ports ",
-                  Join(ports, ", "), ", which the ip_config file should name");
-  }
+}
+
+bool IsSocketName(const std::string& file) { return file.ends_with(".sock"); }
+
+// Returns "a, b, ..." with the first names.
+std::string FirstOf(std::vector<std::string> names) {
+  const bool has_more = names.size() > kMostHinted;
+  if (has_more) names.resize(kMostHinted);
+  return Join(names, ", ") + (has_more ? ", ..." : "");
+}
+
+}  // namespace
+
+std::string OtherServersHint(const std::string& socket_directory) {
+  const std::string runtime_dir = DirName(socket_directory);
   std::vector<std::string> names;
-  for (const std::string& name : entries(runtime_dir)) {
+  for (const std::string& name : NamesIn(runtime_dir)) {
     const std::string directory = StrCat(runtime_dir, "/", name);
-    const std::vector<std::string> files = entries(directory);
-    if (directory == own || std::ranges::none_of(files, is_socket)) continue;
-    names.push_back(names.size() == kMostNames ? "..." : StrCat("'", name, "'"));
-    if (names.size() > kMostNames) break;
+    if (directory == socket_directory) continue;
+    if (std::ranges::any_of(NamesIn(directory), IsSocketName))
+      names.push_back(StrCat("'", name, "'"));
+    if (names.size() > kMostHinted) break;
   }
   if (names.empty()) return {};
-  return StrCat("; in ", runtime_dir, " there are sockets of ", Join(names, ", "));
+  return StrCat("; in ", runtime_dir, " there are sockets of ", FirstOf(std::move(names)));
+}
+
+std::string OtherSocketsHint(const std::string& socket_path) {
+  const std::string own = DirName(socket_path);
+  std::vector<std::string> ports;
+  for (const std::string& file : NamesIn(own)) {
+    if (IsSocketName(file)) ports.push_back(file.substr(0, file.find('.')));
+  }
+  if (ports.empty()) return OtherServersHint(own);
+  std::ranges::sort(ports, {},
+                    [](const std::string& port) { return std::pair(port.size(), port); });
+  return StrCat("; this server has sockets of ", ports.size() == 1 ? "port " : "ports ",
+                FirstOf(std::move(ports)), ", which the ip_config file should name");
 }
 
 void CheckServerName(const std::string& name) {

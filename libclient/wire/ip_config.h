@@ -72,9 +72,11 @@ std::string SocketPath(const std::string& runtime_dir, const std::string& server
 // Returns the socket that a client should use: the one in RuntimeDir(), or the one in /run/graphd
 // if only that exists (a system server, used by somebody who runs no server of their own).
 std::string FindSocket(const std::string& server_name, uint16_t port);
-// Returns a hint for an error about such a socket that does not exist: the ports of the server's
-// other sockets or, if there are none, the names of the servers that have sockets in the same
-// runtime directory; empty if there is neither.
+// Returns a hint for an error about a server that has no socket in its directory: the names of the
+// servers that have sockets in the same runtime directory; empty if there are none.
+std::string OtherServersHint(const std::string& socket_directory);
+// Returns a hint for an error about a socket that does not exist: the ports of the server's other
+// sockets or, if there are none, other servers.
 std::string OtherSocketsHint(const std::string& socket_path);
 // Throws Error(kInvalid) unless the name has 1 to 64 letters, digits, '-', '_' and '.', and does
 // not begin with '.' or '-': it becomes part of paths and unit names.

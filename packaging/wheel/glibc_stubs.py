@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes libraries to link with, so that a program needs no version of glibc's symbols that is newer
-than glibc 2.27.
+"""Writes libraries to link with, so that a program needs no newer version of glibc's symbols than it
+should.
 
-    glibc_stubs.py FOLDER [VERSION]
+    glibc_stubs.py FOLDER VERSION
 
 glibc keeps all versions of a symbol that it has ever had. So the installed glibc says what an older one
 had: for each symbol, the newest version that is not newer than VERSION, if there is one. FOLDER gets a
@@ -104,7 +104,7 @@ def write(folder, soname, symbols):
 
 def main():
     folder = sys.argv[1]
-    newest = tuple(map(int, (sys.argv[2] if len(sys.argv) > 2 else "2.27").split(".")))
+    newest = tuple(map(int, (sys.argv[2]).split(".")))
     triple = subprocess.run(["gcc", "-print-multiarch"], check=True, capture_output=True,
                             text=True).stdout.strip()
     os.makedirs(folder, exist_ok=True)

@@ -191,11 +191,12 @@ static int CloseListed(unsigned first, unsigned last, int flags) {
   }
 }
 
-// 2.34. The system call is of Linux 5.9, and its flag CLOEXEC of Linux 5.11.
+// 2.34. The system call is of Linux 5.9, and its flag CLOEXEC of Linux 5.11. Older container
+// runtimes answer EPERM to system calls that they do not know.
 int close_range(unsigned first, unsigned last, int flags) {
 #ifdef SYS_close_range
   const long result = syscall(SYS_close_range, first, last, flags);
-  if (result == 0 || (errno != ENOSYS && errno != EINVAL)) return (int)result;
+  if (result == 0 || (errno != ENOSYS && errno != EINVAL && errno != EPERM)) return (int)result;
 #endif
   if (first > last || (flags & ~(int)CLOSE_RANGE_CLOEXEC) != 0) return errno = EINVAL, -1;
   return CloseListed(first, last, flags);

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 import time
-import unittest.mock
 from concurrent.futures import ThreadPoolExecutor
 
 import torch

@@ -9,7 +9,6 @@ import time
 
 import torch
 
-import graphd
 import support
 from graphd.distributed import DistTensor, sample_neighbors
 

@@ -401,18 +401,18 @@ bool RowCache::PrepareToKeep(size_t index, uint64_t rows) {
   const uint64_t in_extent =
       std::max<uint64_t>(tables_[index].sets_per_extent * kMostKept * 4 / 5, 1);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  bool has_all = false;
+  bool cannot_grow = false;
   while (shared.kept_extents.load(std::memory_order_acquire) == 0) {
     const auto grower = static_cast<pid_t>(shared.grower.load(std::memory_order_acquire));
     const uint32_t count = shared.num_extents.load(std::memory_order_acquire);
     if (grower != 0 && !HasEnded(grower)) {
       if (std::chrono::steady_clock::now() > deadline) return false;
       AwaitTime(std::chrono::milliseconds(1));
-    } else if (grower != 0 || (!has_all && count * in_extent < rows) || count == 0) {
-      if (count == 0 && has_all) return false;
+    } else if (grower != 0 || (!cannot_grow && count * in_extent < rows) || count == 0) {
+      if (count == 0 && cannot_grow) return false;
       Grow(index);
-      has_all = shared.num_extents.load(std::memory_order_acquire) == count &&
-                shared.grower.load(std::memory_order_acquire) == 0;
+      cannot_grow = shared.num_extents.load(std::memory_order_acquire) == count &&
+                    shared.grower.load(std::memory_order_acquire) == 0;
     } else {
       uint32_t none = 0;
       shared.kept_extents.compare_exchange_strong(none, count, std::memory_order_acq_rel);

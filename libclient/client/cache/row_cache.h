@@ -59,11 +59,11 @@ class RowCache {
   void Insert(size_t table, std::span<const int64_t> ids, std::span<const int64_t> positions,
               const std::byte* rows);
 
-  // Takes memory for so many rows that Keep will get, also what other features have not taken yet,
-  // and decides which extents have them: those that the feature has then. The first call for a
-  // feature, of any process, decides; Keep keeps no row before. Returns false if there is no memory
-  // for rows of the feature, or if a process that adds extents takes ten seconds. What the thread's
-  // InterruptCheck throws leaves it.
+  // Adds extents until they can hold so many rows that Keep will get, even beyond the feature's
+  // share, but leaves those that are reserved for features without any; kept rows are in the
+  // extents that the feature has then. The first call for a feature, of any process, decides; Keep
+  // keeps no row before. Returns false if there is no memory for rows of the feature, or if a
+  // process that adds extents takes ten seconds. What the thread's InterruptCheck throws leaves it.
   bool PrepareToKeep(size_t table, uint64_t rows);
   // Stores rows as Insert does, and makes them stay as long as the memory does, unless a process is
   // killed while it changes their set. At most kMostKept of the kSetRows rows of a set stay; others

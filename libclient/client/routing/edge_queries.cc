@@ -67,7 +67,7 @@ void EdgeQueries::FindEdges(EdgeTypeId etype, std::span<const int64_t> ids, std:
                           to.a, to.b);
         const NodeTypeId type = access_.meta().schema.dst_type(etype);
         for (int64_t& row : to.b) row = access_.meta().book.nodes().FromLocalRow(p, type, row);
-        access_.CountMapped(p, {1, 0, 0, 0});
+        access_.CountMapped(p, {.calls = 1});
       });
   for (size_t p = 0; p < answers.size(); p++) {
     Place<int64_t>(answers[p].a, split.parts[p].positions, src);
@@ -109,7 +109,7 @@ void EdgeQueries::HasEdges(EdgeTypeId etype, std::span<const int64_t> src,
         LocalRows(nodes, dst_type, p, some.ids, rows);
         graphd::HasEdges(access_.mapped(p)->csc(etype), access_.indexes(p).Sorted(etype), rows,
                          to.a, to.found);
-        access_.CountMapped(p, {1, 0, 0, 0});
+        access_.CountMapped(p, {.calls = 1});
       });
   for (size_t p = 0; p < answers.size(); p++) {
     Place<uint8_t>(answers[p].found, split.parts[p].positions, found);
@@ -145,7 +145,7 @@ void EdgeQueries::Degrees(EdgeTypeId etype, Direction direction, std::span<const
           LocalRows(nodes, type, p, some.ids, rows);
         }
         graphd::Degrees(access_.indexes(p).Rows(etype, out), rows, answers[Index(p)].a);
-        access_.CountMapped(p, {1, 0, 0, 0});
+        access_.CountMapped(p, {.calls = 1});
       });
   std::fill(degrees.begin(), degrees.end(), 0);
   for (size_t p = 0; p < answers.size(); p++) {
@@ -189,7 +189,7 @@ void EdgeQueries::Induced(EdgeTypeId etype, std::span<const int64_t> seeds,
         to.indices = std::move(edges.positions);
         to.edge_ids.resize(edges.slots.size());
         WriteEdgeIds(partition, etype, partition.csc(etype), edges.slots, to.edge_ids.data());
-        access_.CountMapped(p, {1, 0, 0, 0});
+        access_.CountMapped(p, {.calls = 1});
       });
   struct Cursor {
     size_t seed = 0, edge = 0;

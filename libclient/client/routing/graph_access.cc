@@ -230,7 +230,7 @@ void GraphAccess::Gather(const FeatureRef& ref, std::span<const int64_t> ids,
     GatherRows(table, loan->rows,
                all ? std::span<const int64_t>() : std::span<const int64_t>(some.positions),
                out.data());
-    CountMapped(p, {1, some.ids.size(), some.ids.size() * row_bytes, 0});
+    CountMapped(p, {.calls = 1, .rows = some.ids.size(), .bytes = some.ids.size() * row_bytes});
   };
   Retry([&] { loan->EndRequestsIfItThrows([&] { ForPartsOnce(split, remote, local); }); });
   if (cache_ == nullptr) return;
@@ -272,7 +272,8 @@ void GraphAccess::Slice(const FeatureRef& ref, int64_t begin, int64_t end,
       const FeatureTable& table = ref.is_edge ? partition.edge_feature(ref.type, ref.name)
                                               : partition.node_feature(ref.type, ref.name);
       table.Read(from - first, to - from, target.data());
-      CountMapped(p, {1, static_cast<uint64_t>(to - from), target.size(), 0});
+      CountMapped(p,
+                  {.calls = 1, .rows = static_cast<uint64_t>(to - from), .bytes = target.size()});
     }
     for (auto& call : pending) call.Wait();
   });

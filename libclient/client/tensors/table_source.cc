@@ -79,7 +79,9 @@ void TableSource::ReadOnce(const OwnerSplit& split, std::vector<int64_t>& scratc
     std::vector<uint32_t> missing;
     readers[p]->Read(scratch, some.positions, out, missing);
     const uint64_t read = some.ids.size() - missing.size();
-    if (read > 0) access().CountMapped(static_cast<PartId>(p), {1, read, read * row_bytes, 0});
+    if (read > 0)
+      access().CountMapped(static_cast<PartId>(p),
+                           {.calls = 1, .rows = read, .bytes = read * row_bytes});
     if (missing.empty()) continue;
     OwnerSplit::Part& rest = not_in_memory.emplace_back();
     for (const uint32_t i : missing) {

@@ -581,7 +581,12 @@ uint64_t Pipeline::log_bytes() const {
 
 std::string Pipeline::trouble() const {
   const MutexLock lock(mutex_);
-  return failure_ ? StrCat(failure_->what(), ". ", Remedy()) : waiting_for_;
+  return failure_ ? failure_->what() : waiting_for_;
+}
+
+std::string Pipeline::remedy() const {
+  const MutexLock lock(mutex_);
+  return failure_ ? Remedy() : "";
 }
 
 const char* Pipeline::Remedy() const {

@@ -101,11 +101,12 @@ class Pipeline {
   void TruncateLog(uint64_t lsn);
 
   uint64_t log_bytes() const;
-  // Returns why pushes wait or fail, in the latter case with the remedy, or an empty text.
+  // Returns why pushes wait or fail, or an empty text.
   std::string trouble() const;
+  // Returns what to do if pushes fail, as a sentence without a full stop, or an empty text.
+  std::string remedy() const;
 
  private:
-  // Returns what to do about a failure.
   const char* Remedy() const;
 
   struct TableWork;

@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -13,7 +14,7 @@ import termios
 import time
 import unittest
 
-from harness import GRAPHCTL, SLOW, GraphctlTest, read_line, wait_until
+from harness import DEADLINE, GRAPHCTL, SLOW, GraphctlTest, read_line, wait_until
 
 HERE = ("--server_name", "ring", "--ip_config", "ip.txt")
 
@@ -226,6 +227,21 @@ class Status(GraphctlTest):
         code, machines = self.status(*HERE)
         self.assertEqual(code, 5)
         self.assertIn("no server 'ring'", machines[1]["error"])
+
+    def test_a_user_who_may_not_ask_a_daemon_is_told_so(self):
+        self.start_server()
+        os.chmod(self.workspace, 0o755)
+        tool = shutil.copy(GRAPHCTL, self.path("graphctl"))  # the build may be in a private folder
+        for options in (("--server_name", "ring"), HERE):
+            done = subprocess.run([tool, "status", "--json", *options], cwd=self.workspace,
+                                  env=self.environment, capture_output=True, text=True,
+                                  timeout=DEADLINE * SLOW, user=65534, group=65534, extra_groups=[])
+            machines = json.loads(done.stdout)
+            self.assertEqual((done.returncode, len(machines)), (10, 2), done.stdout)
+            for machine in machines:
+                self.assertTrue(machine["denied"])
+                self.assertRegex(machine["error"], "no permission for .*--allow_read")
+        self.stop_server()
 
 
 class Top(GraphctlTest):

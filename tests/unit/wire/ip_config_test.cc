@@ -84,13 +84,11 @@ TEST(ServerName, OtherServersOfTheRuntimeDirectoryAreNamed) {
 TEST(ServerName, OtherPortsOfTheServerAreNamedFirst) {
   const ScratchDirectory scratch;
   for (const char* name : {"other", "mine"}) MakeDirectories(scratch / "run/" + name);
-  for (const char* file :
-       {"other/1.sock", "mine/31151.sock", "mine/31150.sock", "mine/31150.log"}) {
+  for (const char* file : {"other/1.sock", "mine/31150.sock", "mine/9000.sock", "mine/31150.log"}) {
     WriteFileAtomically(scratch / "run/" + file, "");
   }
-  EXPECT_EQ(
-      OtherSocketsHint(SocketPath(scratch / "run", "mine", 30050)),
-      "; this server has sockets of ports 31150, 31151, which the ip_config file should name");
+  EXPECT_EQ(OtherSocketsHint(SocketPath(scratch / "run", "mine", 30050)),
+            "; this server has sockets of ports 9000, 31150, which the ip_config file should name");
 }
 
 TEST(ServerName, HasOnlyCharactersThatPathsMayHave) {

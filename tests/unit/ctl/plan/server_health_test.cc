@@ -18,6 +18,7 @@ json Status(const char* state = "ready") {
       {"pid", 7},
       {"state", state},
       {"rss_bytes", 5 << 20},
+      {"graphs", {{{"id", ""}, {"bytes", (4 << 20) + (1 << 19)}}}},
       {"partitions",
        {{{"part", 0}, {"bytes", 1 << 20}, {"index_bytes", 1 << 19}, {"pages", "2 MiB"}},
         {{"part", 2}, {"bytes", 3 << 20}, {"index_bytes", 0}, {"pages", "4 KiB"}}}},
@@ -82,6 +83,9 @@ TEST(ServerHealth, ADaemonThatMayNotBeAskedIsNotTakenForOneThatIsDown) {
   const json lost = {{"host", "h:3"}, {"error", "gone"}, {"denied", false}};
   EXPECT_EQ(HealthExitCode({well, denied}), 10);
   EXPECT_EQ(HealthExitCode({denied, lost}), 5);
+  json degraded = Status();
+  degraded["store"]["trouble"] = "the disk is full";
+  EXPECT_EQ(HealthExitCode({denied, MachineHealth("h:4", degraded)}), 1);
 }
 
 TEST(ServerHealth, TroubleAndDamageDegradeADaemonThatIsReady) {

@@ -22,7 +22,8 @@ class ServerMetricsTest : public ::testing::Test {
     status.graph_name = "a \"graph\"";
     status.num_parts = 4;
   }
-  std::string Text() const {
+  std::string Text() {
+    numbers_.status.operations = requests_.Operations();
     FamilyBuilder builder;
     AddServerMetrics(numbers_, builder);
     return prometheus::TextSerializer().Serialize(std::move(builder).Finish());
