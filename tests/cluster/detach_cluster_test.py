@@ -84,10 +84,13 @@ class DetachedJobs(ClusterCase):
         first, _, last = cluster.machines
         job = self.launch_by_ssh(first, WORK)
         self.assertEqual(len(self.trainers("while [ ! -e finish ]")), 3)
-        # The operator's machine has never heard of the job.
-        found = self.graphctl(cluster.operator, "ps")
-        self.assertEqual(found.stdout.count(f"job {job}, hosts: 10.99.0.1 running, 10.99.0.2 "
-                                            "running, 10.99.0.3 running"), 3, found.stdout)
+        # The operator's machine has never heard of the job. Each daemon shows what the hosts have
+        # reported, which the launcher passes on after its trainer has started.
+        def shown_everywhere():
+            found = self.graphctl(cluster.operator, "ps").stdout
+            return found.count(f"job {job}, hosts: 10.99.0.1 running, 10.99.0.2 running, "
+                               "10.99.0.3 running") == 3
+        wait_until("every daemon to show the job on all hosts", shown_everywhere)
         watcher = subprocess.Popen(last.enter(*self.words("attach", job)), stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
         self.started.append(watcher)

@@ -39,8 +39,8 @@ def tests_of_sources():
                 found.setdefault(stem, set()).update(
                     re.findall(r"^    def (test_\w+)\(", read(directory, name), re.MULTILINE))
             elif name == "CMakeLists.txt":  # tests that are scripts or programs
-                for test in re.findall(r"graphd_script_test\((\w+)", read(directory, name)):
-                    found.setdefault("ctest", set()).add(test)
+                found.setdefault("ctest", set()).update(re.findall(
+                    r"(?:graphd_script|document)_test\((\w+)", read(directory, name)))
     return found
 
 
