@@ -55,7 +55,7 @@ CHOICES = {
     "header": "auto yes no",
     "input_format": "auto ogb edges parquet npy mtx chunked partition",
     "objtype": "cut vol",
-    "part_method": "metis ldg fennel random hash file",
+    "part_method": "metis multilevel ldg fennel random hash file",
     "separator": "auto comma tab semicolon space",
 }
 

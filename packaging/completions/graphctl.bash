@@ -120,7 +120,7 @@ _graphctl() {
     --level)
         mapfile -t COMPREPLY < <(compgen -W 'debug info warning error' -- "$current"); return ;;
     --part-method | --part_method)
-        mapfile -t COMPREPLY < <(compgen -W 'metis ldg fennel random hash file' -- "$current"); return ;;
+        mapfile -t COMPREPLY < <(compgen -W 'metis multilevel ldg fennel random hash file' -- "$current"); return ;;
     --format)
         mapfile -t COMPREPLY < <(compgen -W 'native dgl' -- "$current"); return ;;
     --durability)

@@ -124,7 +124,7 @@ class Partition(support.GraphTest):
             np.testing.assert_array_equal(self.src[edges], nodes[u])
 
     def test_every_method(self):
-        for method in ("metis", "ldg", "fennel", "random", "hash"):
+        for method in ("metis", "multilevel", "ldg", "fennel", "random", "hash"):
             config = partition_graph(
                 (self.src, self.dst),
                 method,

@@ -61,6 +61,10 @@ uint64_t NodeBytes(const RawGraph& graph, const AssignOptions& options) {
     case PartMethod::kFennel:
       // The ends of the nodes' neighbours, and their owners; twice, while they are split by type.
       return std::max(most, 8 * all + 2 * owners + classes);
+    case PartMethod::kMultilevel:
+      // While nodes are grouped: the ends of their neighbours, and cluster_nodes.h; later the first
+      // level of clusters, whose number is at most a third of the nodes' on real graphs.
+      return std::max(most, 36 * all + classes);
     default:
       return most;
   }

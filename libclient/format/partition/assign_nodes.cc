@@ -9,13 +9,18 @@ namespace graphd {
 namespace {
 
 constexpr std::pair<PartMethod, const char*> kMethods[] = {
-    {PartMethod::kMetis, "metis"}, {PartMethod::kRandom, "random"}, {PartMethod::kHash, "hash"},
-    {PartMethod::kFile, "file"},   {PartMethod::kLdg, "ldg"},       {PartMethod::kFennel, "fennel"},
+    {PartMethod::kMetis, "metis"},
+    {PartMethod::kRandom, "random"},
+    {PartMethod::kHash, "hash"},
+    {PartMethod::kFile, "file"},
+    {PartMethod::kLdg, "ldg"},
+    {PartMethod::kFennel, "fennel"},
+    {PartMethod::kMultilevel, "multilevel"},
 };
 
 bool LooksAtEdges(PartMethod method) {
   return method == PartMethod::kMetis || method == PartMethod::kLdg ||
-         method == PartMethod::kFennel;
+         method == PartMethod::kFennel || method == PartMethod::kMultilevel;
 }
 
 NodeOwners Assign(const RawGraph& graph, const AssignOptions& options,
@@ -28,6 +33,8 @@ NodeOwners Assign(const RawGraph& graph, const AssignOptions& options,
     case PartMethod::kLdg:
     case PartMethod::kFennel:
       return AssignByStream(graph, options, progress);
+    case PartMethod::kMultilevel:
+      return AssignByMultilevel(graph, options, progress);
     case PartMethod::kRandom:
     case PartMethod::kHash:
       break;
@@ -91,7 +98,7 @@ void CheckAssignOptions(const AssignOptions& options) {
     Throw(ErrorCode::kInvalid, "--part_method file needs --assignment: the files with the ",
           "partition of each node");
   }
-  const char* balancing = "metis, ldg or fennel";
+  const char* balancing = "metis, ldg, fennel or multilevel";
   if (!LooksAtEdges(options.method)) {
     if (!options.balance_ntypes.empty()) contradicts("--balance_ntypes", balancing);
     if (options.balance_edges) contradicts("--balance_edges", balancing);

@@ -16,7 +16,7 @@ namespace graphd {
 
 inline constexpr int32_t kMaxParts = 16384;
 
-enum class PartMethod { kMetis, kRandom, kHash, kFile, kLdg, kFennel };
+enum class PartMethod { kMetis, kRandom, kHash, kFile, kLdg, kFennel, kMultilevel };
 const char* PartMethodName(PartMethod method) noexcept;  // "metis", "random", ...
 PartMethod PartMethodFromName(const std::string& name);  // Error(kInvalid) otherwise
 
@@ -50,8 +50,11 @@ struct AssignOptions {
   // If T > 1, nodes are assigned to num_parts * T trainers, T per partition.
   int num_trainers_per_machine = 1;
   MetisBounds metis;
-  // If set, ldg and fennel keep the neighbours of all nodes in a file there, which they write
-  // through a buffer of `spill_memory` bytes, reading all edges for each filled buffer.
+  // With multilevel, METIS partitions the first level of clusters with at most this many pairs of
+  // neighbours, or a 256th of the graph's pairs if that is more.
+  uint64_t coarsest_pairs = 1'000'000;
+  // If set, ldg, fennel and multilevel keep the neighbours of all nodes in a file there, which they
+  // write through a buffer of `spill_memory` bytes, reading all edges for each filled buffer.
   SpillFiles* spill = nullptr;
   uint64_t spill_memory = 0;
 };
@@ -114,5 +117,16 @@ NodeOwners AssignByMetis(const RawGraph& graph, const AssignOptions& options,
 // % above the average; shares of in-degrees come as close to it as the room for nodes allows.
 NodeOwners AssignByStream(const RawGraph& graph, const AssignOptions& options,
                           const StepProgress& progress = {});
+
+// Runs a multilevel method that keeps the graph on the disk (Akhremtsev, Sanders, Schulz:
+// (Semi-)External Algorithms for Graph Partitioning and Clustering, ALENEX 2015): groups nodes into
+// clusters (cluster_nodes.h) and clusters into larger ones until METIS can partition the rest
+// cheaply, and then improves the result from level to level (refine_parts.h). Needs 8 bytes per
+// stored edge of memory, or with options.spill of disk, up to 36 per node, what METIS needs for the
+// last level, and one thread. Repeated edges count as often as they occur. No share of a class is
+// more than 3 % above the average; shares of in-degrees come close to it where possible. Throws
+// Error(kInvalid) beyond 2^32 - 2 nodes.
+NodeOwners AssignByMultilevel(const RawGraph& graph, const AssignOptions& options,
+                              const StepProgress& progress = {});
 
 }  // namespace graphd

@@ -14,7 +14,6 @@
 namespace graphd {
 namespace {
 
-constexpr double kSlack = 1.03;
 constexpr int kMaxPasses = 10;
 constexpr size_t kNoPart = std::numeric_limits<size_t>::max();
 
@@ -29,7 +28,7 @@ class Loads {
         class_nodes_(targets.classes.size() * parts, 0),
         class_room_(targets.classes.size(), 0) {
     for (size_t i = 0; i < nodes; i++) class_room_[targets.ClassOf(i)]++;
-    for (uint64_t& room : class_room_) room = Room(room);
+    for (uint64_t& room : class_room_) room = PartitionRoom(room, parts);
     if (!targets.in_degrees.empty()) {
       uint64_t edges = 0;
       class_edges_.assign(class_nodes_.size(), 0);
@@ -38,7 +37,7 @@ class Loads {
         edge_room_[targets.ClassOf(i)] += targets.in_degrees[i];
         edges += targets.in_degrees[i];
       }
-      for (uint64_t& room : edge_room_) room = Room(room);
+      for (uint64_t& room : edge_room_) room = PartitionRoom(room, parts);
       if (edges) nodes_per_edge_ = static_cast<double>(nodes) / static_cast<double>(edges);
     }
     for (size_t p = 0; p < parts; p++) by_nodes_.emplace(0, p);
@@ -88,11 +87,6 @@ class Loads {
   void Remove(size_t node, size_t part) { Change(node, part, -1); }
 
  private:
-  uint64_t Room(uint64_t total) const {
-    const double share = static_cast<double>(total) / static_cast<double>(parts_);
-    return static_cast<uint64_t>(std::max(std::ceil(share), std::floor(kSlack * share)));
-  }
-
   void Change(size_t node, size_t part, int sign) {
     const auto by = static_cast<uint64_t>(int64_t{sign});  // modulo 2^64
     const size_t at = targets_.ClassOf(node) * parts_ + part;
@@ -133,7 +127,7 @@ class Streamer {
         near_(static_cast<size_t>(options.num_parts), 0) {
     const auto parts = static_cast<double>(options.num_parts);
     const auto nodes = static_cast<double>(std::max(sequence_.size(), size_t{1}));
-    capacity_ = kSlack * nodes / parts;
+    capacity_ = kMaxImbalance * nodes / parts;
     // This is Fennel's alpha times gamma: the derivative of alpha * size^1.5 is this times
     // sqrt(size).
     const double edges = static_cast<double>(neighbours_.total()) / 2;

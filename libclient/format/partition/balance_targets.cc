@@ -2,6 +2,7 @@
 #include "format/partition/balance_targets.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -217,6 +218,11 @@ std::vector<ClassShares> CountClasses(const RawGraph& graph, const AssignOptions
     }
   }
   return shares;
+}
+
+uint64_t PartitionRoom(uint64_t total, size_t parts) noexcept {
+  const double share = static_cast<double>(total) / static_cast<double>(parts);
+  return static_cast<uint64_t>(std::max(std::ceil(share), std::floor(kMaxImbalance * share)));
 }
 
 double Imbalance(const std::vector<int64_t>& shares) noexcept {

@@ -25,6 +25,13 @@ struct BalanceTargets {
 // are not integers, or more than 1024 classes.
 BalanceTargets FindBalanceTargets(const RawGraph& graph, const AssignOptions& options);
 
+// The largest share of a class, divided by the average one, that ldg, fennel and multilevel allow.
+inline constexpr double kMaxImbalance = 1.03;
+
+// Returns how much of a total a partition may hold: kMaxImbalance times its share, or the share
+// rounded up if that is more.
+uint64_t PartitionRoom(uint64_t total, size_t parts) noexcept;
+
 // Each partition's share of a class.
 struct ClassShares {
   std::string name;

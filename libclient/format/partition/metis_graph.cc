@@ -53,7 +53,7 @@ class ListCloser {
 void ThrowTooLargeForMetis(const char* what, uint64_t count, int64_t max_index) {
   Throw(ErrorCode::kInvalid, "the graph has ", count, " ", what, ", METIS with indices of ",
         8 * sizeof(idx_t), " bits takes at most ", max_index,
-        "; use --part_method ldg or fennel, which have no such limit");
+        "; use --part_method multilevel, ldg or fennel, which take more");
 }
 
 uint64_t EstimateMetisBytes(uint64_t nodes, uint64_t neighbours, uint64_t constraints) noexcept {
@@ -103,6 +103,36 @@ MetisGraph MakeMetisGraph(const RawGraph& graph, const NodeSequence& sequence,
     simple.weights.shrink_to_fit();
   }
   return simple;
+}
+
+MetisGraph MakeMetisGraph(const NeighbourLists& lists, int64_t max_index) {
+  const auto most = static_cast<uint64_t>(max_index);
+  if (lists.nodes() >= most) ThrowTooLargeForMetis("nodes", lists.nodes(), max_index);
+  if (lists.ids.size() > most) {
+    ThrowTooLargeForMetis("pairs of neighbours", lists.ids.size(), max_index);
+  }
+  uint64_t sum = lists.ids.size();
+  for (uint32_t weight : lists.weights) sum += weight;
+  const double factor = std::min(
+      1.0, static_cast<double>(most / 2) / static_cast<double>(std::max<uint64_t>(sum, 1)));
+  MetisGraph graph;
+  graph.neighbours.reserve(lists.ids.size());
+  graph.weights.reserve(lists.ids.size());
+  graph.offsets.reserve(lists.nodes() + 1);
+  graph.offsets.push_back(0);
+  ListCloser closer(graph);
+  for (size_t i = 0; i < lists.nodes(); i++) {
+    const uint64_t begin = graph.neighbours.size();
+    lists.ForEach(i, [&](uint32_t neighbour, uint32_t weight) {
+      graph.neighbours.push_back(static_cast<idx_t>(neighbour));
+      graph.weights.push_back(std::max<idx_t>(static_cast<idx_t>(factor * weight), 1));
+    });
+    const uint64_t end = closer.Close(begin, graph.neighbours.size(), begin);
+    graph.neighbours.resize(end);
+    graph.weights.resize(end);
+    graph.offsets.push_back(static_cast<idx_t>(end));
+  }
+  return graph;
 }
 
 }  // namespace graphd

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "format/input/raw_graph.h"
+#include "format/partition/neighbour_lists.h"
 #include "format/partition/node_sequence.h"
 
 // A graph in METIS's format.
@@ -27,6 +28,11 @@ struct MetisGraph {
 // than `max_index` nodes or pairs.
 MetisGraph MakeMetisGraph(const RawGraph& graph, const NodeSequence& sequence,
                           const std::string& edge_weights, int64_t max_index);
+
+// Builds METIS's graph of lists that may repeat neighbours. Weights are summed, and scaled so that
+// METIS can sum them all, but are at least 1. Throws Error(kInvalid) for more than `max_index`
+// nodes or pairs.
+MetisGraph MakeMetisGraph(const NeighbourLists& lists, int64_t max_index);
 
 // Estimates METIS's memory, including the graph and its result: measured on random graphs, which it
 // coarsens badly (it keeps many levels of nearly the same size).

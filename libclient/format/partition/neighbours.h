@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/huge_array.h"
 #include "format/input/raw_graph.h"
 #include "format/io/spill_files.h"
+#include "format/partition/neighbour_lists.h"
 #include "format/partition/node_sequence.h"
 
 namespace graphd {
@@ -52,6 +54,10 @@ class Neighbours {
   Neighbours& operator=(const Neighbours&) = delete;
 
   size_t total() const noexcept { return total_; }
+  // Returns a view, for as long as this lives. Requires 32-bit ids.
+  NeighbourLists lists() const requires(std::is_same_v<Id, uint32_t>) {
+    return {std::span(end_).first(end_.size() - 1), ids_, {}};
+  }
   std::span<const Id> of(size_t node) const {
     const uint64_t begin = node ? end_[node - 1] : 0;
     return ids_.subspan(begin, end_[node] - begin);

@@ -30,7 +30,7 @@ from ..typing import Path, Tensor, Triple
 from .book import GraphPartitionBook
 from .range_book import book_of
 
-_METHODS = ("metis", "ldg", "fennel", "random", "hash")
+_METHODS = ("metis", "multilevel", "ldg", "fennel", "random", "hash")
 
 
 def partition_graph(
@@ -85,7 +85,7 @@ def partition_graph(
     num_parts : int
     out_path : str
         The directory for <graph_name>.json and a directory per partition.
-    part_method : {"metis", "ldg", "fennel", "random", "hash"}
+    part_method : {"metis", "multilevel", "ldg", "fennel", "random", "hash"}
     balance_ntypes : str, tensor, or dict of node type to either, optional
         A class for each node; each class is balanced separately. A str names a feature.
     balance_edges : bool

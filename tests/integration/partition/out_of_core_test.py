@@ -106,6 +106,16 @@ class OutOfCore(unittest.TestCase):
                                   capture_output=True, text=True, timeout=60)
         self.assertEqual(verified.returncode, OK, verified.stdout + verified.stderr)
 
+    def test_multilevel_keeps_within_the_memory(self):
+        graph = [*self.graph(17, 22_000_000, 1), "--num_parts", 4, "--part_method", "multilevel"]
+        memory = 160 * MIB
+        self.assertGreater((self.scratch / "edges.npy").stat().st_size, memory)
+        summary, _ = self.partitioned(*graph, "--memory", memory)
+        self.assertLessEqual(summary["peak_memory_bytes"], memory)
+        expected = self.scratch / "expected"
+        self.partitioned(*graph, output=expected)
+        self.assert_same_files(expected, self.output)
+
     def test_runs_killed_at_every_step_continue(self):
         graph = [*self.graph(15, 400_000, 60), "--num_parts", 3, "--part_method", "ldg"]
         expected = self.scratch / "expected"
@@ -223,7 +233,8 @@ class OutOfCore(unittest.TestCase):
 
     def test_every_kind_of_input_gives_the_same_files(self):
         for number, options in enumerate(self.write_inputs()):
-            options += ["--num_parts", 3, "--part_method", "fennel"]
+            method = ("fennel", "multilevel")[number % 2]
+            options += ["--num_parts", 3, "--part_method", method]
             expected = self.scratch / ("expected%d" % number)
             found = self.scratch / ("found%d" % number)
             self.partitioned(*options, output=expected)

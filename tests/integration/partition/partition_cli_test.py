@@ -86,7 +86,7 @@ class PartitionCommand(unittest.TestCase):
             self.assertIn(text, result.stdout)
 
     def test_every_method_reports_its_balance(self):
-        for method in ("metis", "ldg", "fennel", "random", "hash"):
+        for method in ("metis", "multilevel", "ldg", "fennel", "random", "hash"):
             result = self.partition("--part_method", method, "--json", "--force")
             self.assertEqual(result.returncode, OK, result.stderr)
             summary = json.loads(result.stdout)

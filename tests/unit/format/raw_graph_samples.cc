@@ -71,6 +71,19 @@ EdgeList RandomMultigraph(int64_t nodes, int64_t edges, uint64_t seed) {
   return list;
 }
 
+RawGraph ClusteredGraph(uint32_t clusters, uint32_t size, uint64_t seed) {
+  CounterRng rng(seed);
+  const uint32_t nodes = clusters * size;
+  EdgeList edges;
+  for (uint32_t u = 0; u < nodes; u++) {
+    for (int i = 0; i < 8; i++) {
+      const auto draw = static_cast<uint32_t>(rng.Below(nodes));
+      edges.emplace_back(u, rng.Below(10) ? draw - draw % clusters + u % clusters : draw);
+    }
+  }
+  return HomogeneousGraph(nodes, edges);
+}
+
 RawGraph TypedGraph(int64_t authors, int64_t papers, uint64_t seed) {
   const auto a = static_cast<uint64_t>(authors), p = static_cast<uint64_t>(papers);
   RawGraph graph;

@@ -23,6 +23,10 @@ float WeightValue(uint64_t stored_edge);
 // is isolated.
 EdgeList RandomMultigraph(int64_t nodes, int64_t edges, uint64_t seed);
 
+// Returns a homogeneous graph of clusters of `size` nodes, scattered over the ids, with 8 edges
+// from each node; one edge in ten leads to any node.
+RawGraph ClusteredGraph(uint32_t clusters, uint32_t size, uint64_t seed);
+
 // Returns a graph of node types "author", "paper" and edge types author:writes:paper,
 // paper:cites:paper, paper:rev_writes:author, and author:advises:author, which has no edges.
 RawGraph TypedGraph(int64_t authors, int64_t papers, uint64_t seed);

@@ -34,7 +34,7 @@ void ExpectRefused(AssignOptions options, const std::vector<std::string>& texts)
 }
 
 TEST(AssignNodes, MethodsAndObjectivesHaveNames) {
-  for (const char* name : {"metis", "random", "hash", "file", "ldg", "fennel"}) {
+  for (const char* name : {"metis", "random", "hash", "file", "ldg", "fennel", "multilevel"}) {
     EXPECT_STREQ(PartMethodName(PartMethodFromName(name)), name);
   }
   EXPECT_THROW(PartMethodFromName("magic"), Error);
@@ -105,6 +105,7 @@ class EveryAssignment : public ::testing::TestWithParam<PartMethod> {
   Assignment Assign(const RawGraph& graph, AssignOptions options) {
     options.method = GetParam();
     options.seed = 5;
+    options.coarsest_pairs = 100;
     if (options.method == PartMethod::kFile) {
       const PartId all = options.num_parts * options.num_trainers_per_machine;
       for (NodeTypeId t = 0; t < graph.schema.num_ntypes(); t++) {
@@ -179,7 +180,7 @@ TEST_P(EveryAssignment, APartitionIsTheUnionOfItsTrainers) {
 INSTANTIATE_TEST_SUITE_P(Methods, EveryAssignment,
                          ::testing::Values(PartMethod::kMetis, PartMethod::kRandom,
                                            PartMethod::kHash, PartMethod::kFile, PartMethod::kLdg,
-                                           PartMethod::kFennel),
+                                           PartMethod::kFennel, PartMethod::kMultilevel),
                          [](const auto& test) { return PartMethodName(test.param); });
 
 // Methods that use edges also balance.
@@ -189,6 +190,7 @@ class EveryBalance : public ::testing::TestWithParam<PartMethod> {
     AssignOptions options;
     options.method = GetParam();
     options.num_parts = parts;
+    options.coarsest_pairs = 100;
     return options;
   }
   // Returns the worst imbalance of nodes and of edges over all classes.
@@ -249,7 +251,7 @@ TEST_P(EveryBalance, EdgesAreBalancedWhereBalancedNodesAloneDoNotSuffice) {
 
 INSTANTIATE_TEST_SUITE_P(Methods, EveryBalance,
                          ::testing::Values(PartMethod::kMetis, PartMethod::kLdg,
-                                           PartMethod::kFennel),
+                                           PartMethod::kFennel, PartMethod::kMultilevel),
                          [](const auto& test) { return PartMethodName(test.param); });
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/rng.h"
 #include "format/partition/assign_nodes.h"
 #include "format/partition/balance_targets.h"
 #include "tests/unit/format/raw_graph_samples.h"
@@ -11,22 +10,9 @@
 namespace graphd {
 namespace {
 
+using testing::ClusteredGraph;
 using testing::EdgeList;
 using testing::HomogeneousGraph;
-
-// Returns clusters of `size` nodes, scattered over the ids; one edge in ten leaves its cluster.
-RawGraph Clusters(uint32_t clusters, uint32_t size, uint64_t seed) {
-  CounterRng rng(seed);
-  const uint32_t nodes = clusters * size;
-  EdgeList edges;
-  for (uint32_t u = 0; u < nodes; u++) {
-    for (int i = 0; i < 8; i++) {
-      const auto draw = static_cast<uint32_t>(rng.Below(nodes));
-      edges.emplace_back(u, rng.Below(10) ? draw - draw % clusters + u % clusters : draw);
-    }
-  }
-  return HomogeneousGraph(nodes, edges);
-}
 
 double CutShare(const RawGraph& graph, const NodeOwners& owners) {
   double cut = 0;
@@ -41,18 +27,19 @@ class AssignStream : public ::testing::TestWithParam<PartMethod> {
     AssignOptions options;
     options.num_parts = parts;
     options.method = GetParam();
+    options.coarsest_pairs = 100;
     return AssignNodes(graph, options, progress).owners;
   }
 };
 
 TEST_P(AssignStream, ClustersScatteredOverTheIdsAreFound) {
-  const RawGraph graph = Clusters(64, 100, 1);
+  const RawGraph graph = ClusteredGraph(64, 100, 1);
   // Whole clusters in every partition cut one edge in ten; random assignment cuts seven of eight.
   EXPECT_LT(CutShare(graph, Assign(graph, 8)), 0.2);
 }
 
 TEST_P(AssignStream, NeighboursInAFileGiveTheSameOwners) {
-  RawGraph graph = Clusters(20, 50, 3);
+  RawGraph graph = ClusteredGraph(20, 50, 3);
   EdgeList edges;
   graph.edges[0].ForEach([&](size_t, uint64_t u, uint64_t v) {
     edges.emplace_back(static_cast<uint32_t>(u), static_cast<uint32_t>(v));
@@ -63,6 +50,7 @@ TEST_P(AssignStream, NeighboursInAFileGiveTheSameOwners) {
   AssignOptions options;
   options.num_parts = 4;
   options.method = GetParam();
+  options.coarsest_pairs = 100;
   const NodeOwners expected = AssignNodes(graph, options).owners;
   const testing::ScratchDirectory directory;
   SpillFiles spill(directory.path(), uint64_t{1} << 20);
@@ -74,7 +62,7 @@ TEST_P(AssignStream, NeighboursInAFileGiveTheSameOwners) {
 }
 
 TEST_P(AssignStream, PartitionsDoNotExceedTheirLimit) {
-  const RawGraph graph = Clusters(5, 1000, 2);  // not divisible by the number of partitions
+  const RawGraph graph = ClusteredGraph(5, 1000, 2);  // not divisible by the number of partitions
   const NodeOwners owners = Assign(graph, 8);
   std::vector<int64_t> shares(8);
   for (PartId owner : owners[0]) shares[static_cast<size_t>(owner)]++;
@@ -88,6 +76,7 @@ TEST_P(AssignStream, AHubWithMoreEdgesThanAShareIsAssigned) {
   AssignOptions options;
   options.num_parts = 4;
   options.method = GetParam();
+  options.coarsest_pairs = 100;
   options.balance_edges = true;
   const NodeOwners owners = AssignNodes(graph, options).owners;
   std::vector<int64_t> shares(4);
@@ -97,7 +86,7 @@ TEST_P(AssignStream, AHubWithMoreEdgesThanAShareIsAssigned) {
 
 TEST_P(AssignStream, ProgressCountsThePasses) {
   uint64_t last_done = 0, last_total = 1;
-  Assign(Clusters(8, 50, 3), 4, [&](const std::string&, uint64_t done, uint64_t total) {
+  Assign(ClusteredGraph(8, 50, 3), 4, [&](const std::string&, uint64_t done, uint64_t total) {
     last_done = done;
     last_total = total;
   });
@@ -105,7 +94,8 @@ TEST_P(AssignStream, ProgressCountsThePasses) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, AssignStream,
-                         ::testing::Values(PartMethod::kLdg, PartMethod::kFennel),
+                         ::testing::Values(PartMethod::kLdg, PartMethod::kFennel,
+                                           PartMethod::kMultilevel),
                          [](const auto& test) { return PartMethodName(test.param); });
 
 }  // namespace

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "format/partition/balance_targets.h"
+#include "format/partition/node_weights.h"
+#include "graphd/ids.h"
+
+namespace graphd {
+
+// The amount of each quantity (node_weights.h) in every partition. Not thread-safe.
+class PartLoads {
+ public:
+  // Keeps a reference to `weights`.
+  PartLoads(const NodeWeights& weights, size_t parts, std::span<const PartId> owner)
+      : weights_(weights), parts_(parts), sums_(weights.Sums()), loads_(parts * sums_.size(), 0) {
+    for (uint64_t sum : sums_) rooms_.push_back(PartitionRoom(sum, parts));
+    for (size_t i = 0; i < owner.size(); i++) Change(i, owner[i], 1);
+  }
+
+  size_t parts() const noexcept { return parts_; }
+  size_t quantities() const noexcept { return sums_.size(); }
+  const std::vector<uint64_t>& sums() const noexcept { return sums_; }
+
+  // Returns what a partition holds of a quantity, in shares: 1 is as much as each should hold.
+  double Shares(size_t part, size_t quantity) const {
+    const double share = static_cast<double>(sums_[quantity]) / static_cast<double>(parts_);
+    return static_cast<double>(Of(part, quantity)) / std::max(share, 1.0);
+  }
+
+  void Move(size_t node, PartId from, PartId to) {
+    Change(node, from, -1);
+    Change(node, to, 1);
+  }
+
+  // Returns whether a partition would hold at most `shares` shares of everything that the node
+  // has, with the node.
+  bool FitsShares(size_t node, size_t part, double shares) const {
+    bool fits = true;
+    weights_.ForEach(node, [&](size_t q, uint64_t weight) {
+      const double share = static_cast<double>(sums_[q]) / static_cast<double>(parts_);
+      fits &= static_cast<double>(Of(part, q) + weight) <= shares * share;
+    });
+    return fits;
+  }
+
+  // Returns whether a node may move to a partition: it has room for everything that the node has,
+  // or will at least hold less of it than the node's own partition.
+  bool HasRoom(size_t node, size_t own, size_t part) const {
+    bool fits = true;
+    weights_.ForEach(node, [&](size_t q, uint64_t weight) {
+      const uint64_t then = Of(part, q) + weight;
+      fits &= then <= rooms_[q] || then < Of(own, q);
+    });
+    return fits;
+  }
+
+  // Returns whether a partition exceeds its room for something that the node has.
+  bool ExceedsRoom(size_t node, size_t part) const {
+    bool exceeds = false;
+    weights_.ForEach(node, [&](size_t q, uint64_t) { exceeds |= Of(part, q) > rooms_[q]; });
+    return exceeds;
+  }
+  // Returns whether any partition exceeds its room for anything.
+  bool AnyExceedsRoom() const {
+    for (size_t i = 0; i < loads_.size(); i++) {
+      if (loads_[i] > rooms_[i % rooms_.size()]) return true;
+    }
+    return false;
+  }
+
+  // Returns the largest share that a partition holds of something that the node has.
+  double Fullness(size_t node, size_t part) const {
+    double fullest = 0;
+    weights_.ForEach(node,
+                     [&](size_t q, uint64_t) { fullest = std::max(fullest, Shares(part, q)); });
+    return fullest;
+  }
+
+ private:
+  uint64_t Of(size_t part, size_t quantity) const { return loads_[part * sums_.size() + quantity]; }
+
+  void Change(size_t node, PartId part, int sign) {
+    uint64_t* loads =
+        loads_.data() + static_cast<size_t>(static_cast<int32_t>(part)) * sums_.size();
+    weights_.ForEach(node, [&](size_t q, uint64_t weight) {
+      loads[q] += sign > 0 ? weight : uint64_t{0} - weight;  // modulo 2^64
+    });
+  }
+
+  const NodeWeights& weights_;
+  const size_t parts_;
+  std::vector<uint64_t> sums_, rooms_;  // by quantity
+  std::vector<uint64_t> loads_;         // by partition, then quantity
+};
+
+}  // namespace graphd

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "format/partition/refine_parts.h"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+
+#include "base/index.h"
+#include "format/partition/part_loads.h"
+
+namespace graphd {
+namespace {
+
+constexpr int kPricePasses = 8;
+constexpr int kPriceChanges = 64;  // in each pass
+// A price rises by this part of a node's average number of neighbours while a partition holds
+// twice its share, and in each pass by less than in the last one, so that prices settle.
+constexpr double kFirstGain = 0.3, kGainDecay = 0.6;
+// A price falls unless a partition holds a little more than its share.
+constexpr double kFreeShare = 1.01;
+// Beyond its share, a partition may grow by this part of it for nodes that have more of their
+// neighbours there, before its price makes others leave; in each pass by less than in the last one.
+constexpr double kFirstGrowth = 1, kGrowthDecay = 0.6;
+
+// The weights of one node's edges to each partition.
+class NearParts {
+ public:
+  explicit NearParts(size_t parts) : weight_(parts, 0) {}
+
+  void Count(const NeighbourLists& lists, size_t node, const std::vector<PartId>& owner) {
+    for (size_t part : touched_) weight_[part] = 0;
+    touched_.clear();
+    lists.ForEach(node, [&](uint32_t neighbour, uint32_t weight) {
+      const size_t part = Index(owner[neighbour]);
+      if (weight_[part] == 0) touched_.push_back(part);
+      weight_[part] += weight;
+    });
+  }
+
+  uint64_t operator[](size_t part) const { return weight_[part]; }
+  // The partitions with edges of the node.
+  std::span<const size_t> parts() const noexcept { return touched_; }
+
+ private:
+  std::vector<uint64_t> weight_;  // by partition
+  std::vector<size_t> touched_;
+};
+
+// The price of a unit of each quantity in each partition.
+class Prices {
+ public:
+  // `ends` is the weight of all edges, in both directions.
+  Prices(const PartLoads& loads, uint64_t ends) : loads_(loads) {
+    for (uint64_t sum : loads.sums()) {
+      unit_.push_back(static_cast<double>(ends) / static_cast<double>(std::max<uint64_t>(sum, 1)));
+    }
+    prices_.assign(loads.parts() * loads.quantities(), 0);
+  }
+
+  void Adapt(double gain) {
+    for (size_t i = 0; i < prices_.size(); i++) {
+      const size_t quantity = i % loads_.quantities();
+      const double excess = loads_.Shares(i / loads_.quantities(), quantity) - kFreeShare;
+      prices_[i] = std::max(0.0, prices_[i] + gain * unit_[quantity] * excess);
+    }
+  }
+
+  double Of(const NodeWeights& weights, size_t node, size_t part) const {
+    double price = 0;
+    weights.ForEach(node, [&](size_t quantity, uint64_t weight) {
+      price += prices_[part * loads_.quantities() + quantity] * static_cast<double>(weight);
+    });
+    return price;
+  }
+
+ private:
+  const PartLoads& loads_;
+  std::vector<double> unit_;    // by quantity: neighbours per unit of it
+  std::vector<double> prices_;  // by partition, then quantity
+};
+
+class Refiner {
+ public:
+  Refiner(const NeighbourLists& lists, const NodeWeights& weights, size_t parts,
+          std::vector<PartId>& owner)
+      : lists_(lists),
+        weights_(weights),
+        owner_(owner),
+        loads_(weights, parts, owner),
+        near_(parts) {}
+
+  const PartLoads& loads() const noexcept { return loads_; }
+
+  // Passes over all nodes once. Returns how many have moved.
+  size_t PassAtPrices(Prices& prices, double gain, double most_shares) {
+    const size_t step = std::max<size_t>(owner_.size() / kPriceChanges, 1);
+    size_t moved = 0;
+    for (size_t i = 0; i < owner_.size(); i++) {
+      near_.Count(lists_, i, owner_);
+      moved += Move(i, BestAtPrices(i, prices, most_shares));
+      if (i % step == step - 1) prices.Adapt(gain);
+    }
+    return moved;
+  }
+  size_t PassWithinRoom() {
+    size_t moved = 0;
+    for (size_t i = 0; i < owner_.size(); i++) {
+      near_.Count(lists_, i, owner_);
+      moved += Move(i, BestWithinRoom(i));
+    }
+    return moved;
+  }
+
+ private:
+  // Returns the best partition for a node whose neighbours have been counted; its own, if it
+  // should stay. A node that only flees a price must not make another partition exceed its share,
+  // or nodes of few neighbours would never settle.
+  size_t BestAtPrices(size_t node, const Prices& prices, double most_shares) const {
+    const size_t own = Index(owner_[node]);
+    const auto score = [&](size_t part) {
+      return static_cast<double>(near_[part]) - prices.Of(weights_, node, part);
+    };
+    size_t best = own;
+    double best_score = score(own);
+    for (size_t part = 0; part < loads_.parts(); part++) {
+      const double of_part = score(part);
+      if (of_part <= best_score) continue;
+      const double most = near_[part] > near_[own] ? most_shares : 1;
+      if (!loads_.FitsShares(node, part, most)) continue;
+      best = part;
+      best_score = of_part;
+    }
+    return best;
+  }
+
+  // Returns likewise the best partition with room.
+  size_t BestWithinRoom(size_t node) const {
+    const size_t own = Index(owner_[node]);
+    const bool must_leave = loads_.ExceedsRoom(node, own);
+    size_t best = own;
+    const auto consider = [&](size_t part) {
+      if (part == own || !loads_.HasRoom(node, own, part)) return;
+      if (!must_leave && near_[part] <= near_[own]) return;
+      if (best == own || near_[part] > near_[best] ||
+          (near_[part] == near_[best] &&
+           loads_.Fullness(node, part) < loads_.Fullness(node, best))) {
+        best = part;
+      }
+    };
+    for (size_t part : near_.parts()) consider(part);
+    if (must_leave && best == own) {
+      for (size_t part = 0; part < loads_.parts(); part++) consider(part);
+    }
+    return best;
+  }
+
+  bool Move(size_t node, size_t to) {
+    const auto part = static_cast<PartId>(to);
+    if (part == owner_[node]) return false;
+    loads_.Move(node, owner_[node], part);
+    owner_[node] = part;
+    return true;
+  }
+
+  const NeighbourLists& lists_;
+  const NodeWeights& weights_;
+  std::vector<PartId>& owner_;
+  PartLoads loads_;
+  NearParts near_;
+};
+
+bool FewMoved(size_t moved, size_t nodes) { return moved <= nodes / 1000; }
+
+}  // namespace
+
+void RefineByPrices(const NeighbourLists& lists, const NodeWeights& weights, size_t parts,
+                    std::vector<PartId>& owner, const std::function<void()>& pass_done) {
+  const uint64_t ends = lists.weights.empty() ? lists.ids.size()
+                                              : std::accumulate(lists.weights.begin(),
+                                                                lists.weights.end(), uint64_t{0});
+  Refiner refiner(lists, weights, parts, owner);
+  Prices prices(refiner.loads(), ends);
+  double gain = kFirstGain, growth = kFirstGrowth;
+  for (int pass = 0; pass < kPricePasses; pass++) {
+    const size_t moved = refiner.PassAtPrices(prices, gain, std::max(1 + growth, kMaxImbalance));
+    gain *= kGainDecay;
+    growth *= kGrowthDecay;
+    pass_done();
+    if (FewMoved(moved, owner.size())) break;
+  }
+}
+
+void RefineWithinRoom(const NeighbourLists& lists, const NodeWeights& weights, size_t parts,
+                      int max_passes, std::vector<PartId>& owner,
+                      const std::function<void()>& pass_done) {
+  Refiner refiner(lists, weights, parts, owner);
+  for (int pass = 0; pass < max_passes; pass++) {
+    const size_t moved = refiner.PassWithinRoom();
+    pass_done();
+    if (FewMoved(moved, owner.size()) && !refiner.loads().AnyExceedsRoom()) break;
+  }
+}
+
+}  // namespace graphd
