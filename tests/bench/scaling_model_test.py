@@ -9,9 +9,17 @@ import tempfile
 import unittest
 
 from bench_tools import ROOT, parsed, run
-from scaling_model import events, pages, plot
-from scaling_model.cluster import Cluster, demand, simulate, wire_bytes
-from scaling_model.service_times import DaemonTimes, ServiceTimes, TrainerTimes
+from scaling_model import events, measure, pages, plot
+from scaling_model.cluster import Cluster, simulate, wire_bytes
+from scaling_model.service_times import (
+    DaemonTimes,
+    ServiceTimes,
+    TrainerTimes,
+    daemon_counts,
+    seconds_of,
+    trainer_counts,
+)
+from scaling_model.session import Observed
 from scaling_model.workload import (
     ROWS_WITH_HOP,
     Growth,
@@ -33,6 +41,20 @@ FREE = ServiceTimes(TrainerTimes(), DaemonTimes(), 0.0, 0.0)
 
 def rate(cluster, work=WORK, times=TIMES, steps=12):
     return simulate(cluster, work, times, steps).batches_per_second
+
+
+def needed_seconds(cluster, work, times):
+    """Returns the processor time of a mini-batch at all machines."""
+    found, others = cluster.rounds(work), cluster.machines - 1
+    return (seconds_of(times.trainer, trainer_counts(found, work, others))
+            + seconds_of(times.daemon, daemon_counts(found, work, others)))
+
+
+def link_bytes(cluster, work):
+    """Returns the bytes of a mini-batch on its trainer's link, in both directions."""
+    return (cluster.machines - 1) * sum(
+        wire_bytes(message.asked, 0) + wire_bytes(message.answered, 0)
+        for each in cluster.rounds(work) for message in messages(work, each.remote))
 
 
 class Formulas(unittest.TestCase):
@@ -58,14 +80,14 @@ class Formulas(unittest.TestCase):
     def test_a_busy_link_passes_its_rate(self):
         for machines in (2, 4, 32):
             cluster = Cluster(machines, 8, link_rate=1e7, workers=4)
-            needed = demand(cluster, WORK, FREE)["link_bytes"]
+            needed = link_bytes(cluster, WORK)
             outcome = simulate(cluster, WORK, FREE, steps=12)
             self.near(outcome.batches_per_second, machines * 1e7 / 8 / needed, 0.06)
             self.assertEqual(outcome.bottleneck, "link")
 
     def test_busy_processors_do_what_their_time_allows(self):
         cluster = Cluster(4, 2, shared_cores=True)
-        needed = demand(cluster, WORK, TIMES)["seconds"]
+        needed = needed_seconds(cluster, WORK, TIMES)
         outcome = simulate(cluster, WORK, TIMES)
         self.near(outcome.batches_per_second, 2 / needed, 0.03)
         self.assertEqual(outcome.bottleneck, "processor")
@@ -81,12 +103,12 @@ class Formulas(unittest.TestCase):
         alone, pair = (rate(Cluster(m, 2, link_rate=1e6, cut=0.0)) for m in (1, 2))
         # Batches are smaller, because all neighbours are in a half of the graph.
         self.assertGreater(pair, 2 * alone)
-        self.assertEqual(demand(Cluster(2, 2, cut=0.0), WORK, TIMES).get("link_bytes", 0), 0)
+        self.assertEqual(link_bytes(Cluster(2, 2, cut=0.0), WORK), 0)
 
     def test_all_rows_in_the_cache_leave_hops_only(self):
         cached = dataclasses.replace(WORK, hit_rate=1.0)
         nothing = dataclasses.replace(WORK, row_bytes=0)
-        all_of, none_of = (demand(Cluster(2, 2), work, FREE)["link_bytes"] for work in (cached, nothing))
+        all_of, none_of = (link_bytes(Cluster(2, 2), work) for work in (cached, nothing))
         self.near(all_of, none_of)
 
 
@@ -231,6 +253,19 @@ class Page(unittest.TestCase):
             with open(os.path.join(pages.IMAGES, name), encoding="utf-8") as file:
                 self.assertEqual(file.read(), svg, hint)
             self.assertIn(f"_static/{name}", text)
+
+    def test_the_service_times_follow_from_what_was_measured(self):
+        names = {field.name for field in dataclasses.fields(Observed)}
+        measured, lines = self.run_of_docs["measured"], []
+        for each in measured["lines"]:
+            observed = Observed(**{k: v for k, v in each["observed"].items() if k in names})
+            profile = Profile(tuple(each["fanouts"]), each["batch_size"], tuple(observed.frontier),
+                              tuple(observed.edges), measured["profiles"][0]["nodes"])
+            lines.append(measure.Line(each["hosts"], each["transport"],
+                                      Workload(profile, each["row_bytes"]), observed))
+        for found, part in zip(measure.fitted(lines), ("trainer", "daemon")):
+            for name, seconds in measured["times"][part].items():
+                self.assertAlmostEqual(getattr(found, name) * 1e9, seconds * 1e9, 4, (part, name))
 
     def test_the_data_has_cases_of_each_number_of_hosts(self):
         hosts = {case["case"]["hosts"] for case in self.run_of_docs["cases"]}
