@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
-from harness import machine, table
+from harness import files, machine, table
 from harness.paths import ROOT, shown
 
 from scaling_model import plot, predict, service_times
@@ -42,11 +41,6 @@ MEANINGS = {
         "byte": "a byte of a row",
     },
 }
-
-
-def markdown_table(headings: list[str], rows: list[list[str]]) -> str:
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def validation_rows(run: dict[str, Any]) -> list[list[str]]:
@@ -98,7 +92,7 @@ def validation(run: dict[str, Any]) -> str:
         f"{summary(run)}\n\nOf {run['repeats']} repeats of {run['seconds']:g} s, those count in which "
         "other programs used less than 10 % of the processors, or else the one in which they used "
         'least; "others" says how much, and "measured" is the median of those that count. The load of '
-        f"the machine was {load:.1f} before.\n\n{markdown_table(VALIDATION, validation_rows(run))}"
+        f"the machine was {load:.1f} before.\n\n{table.markdown(VALIDATION, validation_rows(run))}"
     )
 
 
@@ -116,24 +110,23 @@ def times(run: dict[str, Any]) -> str:
     facts = machine.rows(measured["machine"], measured["load_before"], measured["load_after"])
     about = [[name, text] for name, text in facts if name != "Pages obtained"]
     return (
-        markdown_table(["of", "name", "seconds for", "time"], rows)
-        + "\n"
-        + markdown_table(["property", "value"], about)
+        table.markdown(["of", "name", "seconds for", "time"], rows)
+        + "\n\n"
+        + table.markdown(["property", "value"], about)
     )
 
 
 def profiles(run: dict[str, Any]) -> str:
-    rows = []
-    for each in run["measured"]["profiles"]:
-        rows.append(
-            [
-                ",".join(map(str, each["fanouts"])),
-                str(each["batch_size"]),
-                ", ".join(f"{count:,.0f}" for count in each["frontier"]),
-                ", ".join(f"{count:,.0f}" for count in each["edges"]),
-            ]
-        )
-    return markdown_table(["fanouts", "seeds", "nodes before each hop, and inputs", "edges"], rows)
+    rows = [
+        [
+            ",".join(map(str, each["fanouts"])),
+            str(each["batch_size"]),
+            ", ".join(f"{count:,.0f}" for count in each["frontier"]),
+            ", ".join(f"{count:,.0f}" for count in each["edges"]),
+        ]
+        for each in run["measured"]["profiles"]
+    ]
+    return table.markdown(["fanouts", "seeds", "nodes before each hop, and inputs", "edges"], rows)
 
 
 def curves(run: dict[str, Any]) -> list[dict[str, Any]]:
@@ -193,7 +186,7 @@ def page(text: str, run: dict[str, Any]) -> str:
         _, ended, after = rest.partition(end)
         if not found or not ended:
             raise RuntimeError(f"{shown(PAGE)} has no markers of '{name}'")
-        text = f"{before}{begin}\n{make(run)}\n{end}{after}"
+        text = f"{before}{begin}\n{make(run)}\n\n{end}{after}"
     return text
 
 
@@ -210,9 +203,8 @@ def write(run: dict[str, Any]) -> None:
     run = compact(run)
     with open(PAGE, encoding="utf-8") as file:
         text = page(file.read(), run)
-    files = {PAGE: text, DATA: json.dumps(run, indent=1) + "\n"}
-    files |= {os.path.join(IMAGES, name): svg for name, svg in plots(run).items()}
-    for path, content in files.items():
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(content)
+    files.write(PAGE, text)
+    files.write_json(DATA, run)
+    for name, svg in plots(run).items():
+        files.write(os.path.join(IMAGES, name), svg)
     print(f"wrote {shown(PAGE)}, {shown(DATA)} and curves in {shown(IMAGES)}")
