@@ -23,7 +23,9 @@ def write(path: str, text: str) -> None:
             file.write(text)
     except OSError as error:
         folder = os.path.dirname(os.path.abspath(path))
-        sys.exit(f"{path} can't be written: {error.strerror}; is {folder} there, and may you write?")
+        sys.exit(
+            f"{path} can't be written: {error.strerror}; is {folder} there, and may you write?"
+        )
 
 
 def write_json(path: str, values: object) -> None:

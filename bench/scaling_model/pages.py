@@ -16,7 +16,8 @@ PAGE = os.path.join(ROOT, "docs", "scaling.md")
 DATA = os.path.join(ROOT, "docs", "scaling.json")
 IMAGES = os.path.join(ROOT, "docs", "_static")
 MACHINES = (1, 2, 4, 8, 16, 32, 64)
-ROW_BYTES, FANOUTS, SIZE = 400, (10, 25), 1000
+ROW_BYTES = 400
+BATCHES = (((10, 25), 1000), ((15, 10, 5), 200), ((5, 5), 400))  # fanouts and seeds
 MEANINGS = {
     "trainer": {
         "batch": "a mini-batch",
@@ -132,23 +133,22 @@ def profiles(run: dict[str, Any]) -> str:
 def curves(run: dict[str, Any]) -> list[dict[str, Any]]:
     """Predicts the curves of the page."""
     measured = service_times.of(run["measured"])
-    profile = measured.profile(FANOUTS, SIZE)
-    deep = measured.profile((15, 10, 5), 200)
-    small = measured.profile((5, 5), 400)
-    assert profile and deep and small
+    standard_batches, *others = (
+        predict.Batches(measured.profile(fanouts, size)) for fanouts, size in BATCHES
+    )
     standard = {
         "gigabits": [10.0],
         "cuts": [None],
         "widths": [ROW_BYTES],
         "hit_rates": [0.0],
-        "profiles": [profile],
+        "batches": [standard_batches],
     }
     varied: dict[str, tuple[str, dict[str, Any]]] = {
         "links": ("Rate of the links", {"gigabits": [1.0, 10.0, 100.0]}),
         "cuts": ("Cut, 10 Gbit/s", {"cuts": [0.02, 0.1, 0.3, None]}),
         "widths": ("Width of features, 10 Gbit/s", {"widths": [0, 64, 400, 1600]}),
         "hits": ("Hit rate of the row cache, 10 Gbit/s", {"hit_rates": [0.0, 0.5, 0.9]}),
-        "fanouts": ("Fanouts, 10 Gbit/s", {"profiles": [profile, deep, small]}),
+        "fanouts": ("Fanouts, 10 Gbit/s", {"batches": [standard_batches, *others]}),
     }
     made = []
     for name, (title, changed) in varied.items():

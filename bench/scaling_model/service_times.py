@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from scaling_model import checked
 from scaling_model.workload import MIB, Message, Profile, Round, Workload, messages
 
 CACHED_NODES = 1 << 14
@@ -157,21 +158,41 @@ class Measured:
     times: ServiceTimes
     profiles: tuple[Profile, ...]
 
-    def profile(self, fanouts: tuple[int, ...], batch_size: int) -> Profile | None:
+    def profile(self, fanouts: Sequence[int], batch_size: int) -> Profile:
+        """Returns the profile of some mini-batches; throws RuntimeError if they were not measured."""
         wanted = (tuple(fanouts), batch_size)
-        return next((p for p in self.profiles if (p.fanouts, p.batch_size) == wanted), None)
+        for each in self.profiles:
+            if (each.fanouts, each.batch_size) == wanted:
+                return each
+        known = "; ".join(
+            f"--fanouts {','.join(map(str, each.fanouts))} --batch_size {each.batch_size}"
+            for each in self.profiles
+        )
+        raise RuntimeError(
+            f"mini-batches of --fanouts {','.join(map(str, fanouts))} --batch_size {batch_size} have "
+            f"not been measured; describe those of your graph by bench/scaling profile, or choose one "
+            f"of: {known}"
+        )
 
 
-def read_times(values: dict[str, Any]) -> ServiceTimes:
+def read_times(values: Any) -> ServiceTimes:
+    """Reads service times from JSON; throws checked.InvalidError."""
+
+    def times_of(part: str, names: tuple[str, ...]) -> dict[str, float]:
+        unknown = [name for name in checked.value(values, part) if name not in names]
+        if unknown:
+            raise checked.wrong(part, unknown, f"only the names {', '.join(names)}")
+        return {name: checked.number(values, f"{part}.{name}") for name in names}
+
     return ServiceTimes(
-        TrainerTimes(**values["trainer"]),
-        DaemonTimes(**values["daemon"]),
-        values["wake"],
-        values["variation"],
+        TrainerTimes(**times_of("times.trainer", TRAINER)),
+        DaemonTimes(**times_of("times.daemon", DAEMON)),
+        checked.number(values, "times.wake"),
+        checked.number(values, "times.variation", 0, 1),
     )
 
 
-def of(values: dict[str, Any]) -> Measured:
-    """Returns what a file of measure says."""
-    profiles = tuple(Profile.read(each) for each in values["profiles"])
-    return Measured(read_times(values["times"]), profiles)
+def of(values: Any) -> Measured:
+    """Returns what a file of measure says; throws checked.InvalidError."""
+    times = read_times(values)
+    return Measured(times, tuple(map(Profile.read, checked.several(values, "profiles"))))

@@ -9,6 +9,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from scaling_model import checked
+
 MIB = 1 << 20
 # Those of libclient/client: larger rows do not travel with a hop, but in pieces over a connection of
 # their own (routing/hop_executor.cc, link/row_calls.h).
@@ -37,14 +39,17 @@ class Profile:
         return self.frontier[round_] - (self.frontier[round_ - 1] if round_ else 0.0)
 
     @staticmethod
-    def read(values: dict[str, Any]) -> Profile:
-        return Profile(
-            tuple(values["fanouts"]),
-            values["batch_size"],
-            tuple(values["frontier"]),
-            tuple(values["edges"]),
-            values["nodes"],
-        )
+    def read(values: Any) -> Profile:
+        """Reads a profile from JSON; throws checked.InvalidError."""
+        fanouts = checked.numbers(values, "fanouts", least=1, whole=True)
+        nodes = checked.number(values, "nodes", 1, whole=True)
+        batch_size = checked.number(values, "batch_size", 1, whole=True)
+        hops = len(fanouts)
+        frontier = checked.numbers(values, "frontier", hops + 1, 1, nodes)
+        if list(frontier) != sorted(frontier):
+            raise checked.wrong("frontier", list(frontier), "numbers that do not fall")
+        edges = checked.numbers(values, "edges", hops)
+        return Profile(fanouts, batch_size, frontier, edges, nodes)
 
 
 @dataclasses.dataclass(frozen=True)
