@@ -8,18 +8,21 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from harness import machine, paths, table
 from harness.files import write, write_json
 from harness.paths import WORK, program, run_folder, shown
 
-from scaling_model import inputs, plot, predict, service_times
+from scaling_model import apart, inputs, plot, predict, service_times
 from scaling_model.options import parser
 from scaling_model.predict import Batches
 from scaling_model.progress import say
 from scaling_model.service_times import Measured
+
+if TYPE_CHECKING:
+    from scaling_model.validate import Case
 
 NODES, DEGREE, OUTSIDE = 120_000, 20, 0.1
 
@@ -107,18 +110,19 @@ def measured_here(args: argparse.Namespace, build: str, folder: str) -> dict[str
 
 
 def run_measure(args: argparse.Namespace) -> int:
-    from scaling_model.hosts import priority
-
     build, folder = built(args), graph_folder()
-    with priority(args.nice):
+
+    def work() -> int:
         found = measured_here(args, build, folder)
-    path = output(args, "measure")
-    write_json(path, found)
-    for part in ("trainer", "daemon"):
-        for name, seconds in found["times"][part].items():
-            print(f"{part} {name:12} {table.seconds(seconds)}")
-    print(f"wrote {shown(path)}")
-    return 0
+        path = output(args, "measure")
+        write_json(path, found)
+        for part in ("trainer", "daemon"):
+            for name, seconds in found["times"][part].items():
+                print(f"{part} {name:12} {table.seconds(seconds)}")
+        print(f"wrote {shown(path)}")
+        return 0
+
+    return apart.run(args.nice, lambda: reported(work))
 
 
 def run_profile(args: argparse.Namespace) -> int:
@@ -133,7 +137,6 @@ def run_profile(args: argparse.Namespace) -> int:
 
 def run_validate(args: argparse.Namespace) -> int:
     from scaling_model import pages, validate
-    from scaling_model.hosts import priority
 
     if args.write_docs:
         remedy = "give a file of bench/scaling validate, or docs/scaling.json"
@@ -145,17 +148,36 @@ def run_validate(args: argparse.Namespace) -> int:
     if not cases:
         sys.exit(f"bench/scaling: no case has '{args.cases}' in its title")
     build, folder = built(args), graph_folder()
-    with priority(args.nice):
-        measured = (
-            inputs.measured_values(args.times) if args.times else measured_here(args, build, folder)
-        )
-        cores = len(os.sched_getaffinity(0))
-        before = machine.load()
-        found = validate.validate(
-            cases, service_times.of(measured), folder, build, program(build, "graphctl"), cores,
-            args.seconds, args.repeats,
-        )  # fmt: skip
-    run = {
+
+    def work() -> int:
+        run = compared(args, cases, build, folder)
+        path = output(args, "validate")
+        write_json(path, run)
+        print(pages.validation_text(run))
+        print(f"wrote {shown(path)}")
+        if args.write_docs is not None:
+            pages.write(run)
+        return exit_code(run["cases"], args.within)
+
+    return apart.run(args.nice, lambda: reported(work))
+
+
+def compared(
+    args: argparse.Namespace, cases: Sequence[Case], build: str, folder: str
+) -> dict[str, Any]:
+    """Measures, and compares predictions with it."""
+    from scaling_model import validate
+
+    measured = (
+        inputs.measured_values(args.times) if args.times else measured_here(args, build, folder)
+    )
+    cores = len(os.sched_getaffinity(0))
+    before = machine.load()
+    found = validate.validate(
+        tuple(cases), service_times.of(measured), folder, build, program(build, "graphctl"), cores,
+        args.seconds, args.repeats,
+    )  # fmt: skip
+    return {
         "measured": measured,
         "load_before": before,
         "load_after": machine.load(),
@@ -164,13 +186,6 @@ def run_validate(args: argparse.Namespace) -> int:
         "repeats": args.repeats,
         "cases": found,
     }
-    path = output(args, "validate")
-    write_json(path, run)
-    print(pages.validation_text(run))
-    print(f"wrote {shown(path)}")
-    if args.write_docs is not None:
-        pages.write(run)
-    return exit_code(found, args.within)
 
 
 def exit_code(cases: list[dict[str, Any]], within: float | None) -> int:
@@ -196,7 +211,12 @@ def main(arguments: Sequence[str]) -> int:
         "profile": run_profile,
         "validate": run_validate,
     }
+    return reported(lambda: verbs[args.verb](args))
+
+
+def reported(work: Callable[[], int]) -> int:
+    """Runs a verb; its errors end the program with a message."""
     try:
-        return verbs[args.verb](args)
+        return work()
     except RuntimeError as error:
         sys.exit(f"bench/scaling: {error}")

@@ -165,7 +165,8 @@ def measure(folder: str, build: str, graphctl: str, seconds: float, repeats: int
     lines += remote + observe(2, "auto", pair, plan, False)
     trainer, daemon = fitted(lines)
     wake = max(0.0, remote[0].least_waited / remote[0].requests())
-    # Mini-batches differ less than their times do on a machine with other work.
+    # Times of batches also vary because other programs run meanwhile, up to 0.6 in some cases. The sizes
+    # of batches, which the simulation varies by this number, differ by less than 0.1.
     variation = min(0.1, statistics.median(line.observed.variation for line in lines))
     times = ServiceTimes(trainer, daemon, wake, variation)
     profiles = [line.work.profile for line in lines if line.hosts == 1 and not line.work.row_bytes]
