@@ -9,9 +9,11 @@ import json
 import os
 import tempfile
 import unittest
+from unittest import mock
+from xml.etree import ElementTree
 
 from bench_tools import ROOT, parsed, run
-from scaling_model import command, events, measure, pages, plot, validate
+from scaling_model import command, events, graph, measure, pages, plot, validate
 from scaling_model.checked import InvalidError
 from scaling_model.cluster import Cluster, simulate, wire_bytes
 from scaling_model.service_times import (
@@ -342,6 +344,68 @@ class Command(unittest.TestCase):
 
     def test_help_has_examples(self):
         self.assertIn("bench/scaling predict --gigabits", run("scaling", "--help").stdout)
+
+
+class KeptGraph(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="graphd-scaling-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder = os.path.join(folder.name, "graph")
+
+    def made_again(self, *arguments):
+        """Makes the graph; returns whether that wrote its files."""
+        edges = os.path.join(self.folder, "edges.npy")
+        mark = os.path.join(self.folder, "kept")
+        if os.path.exists(edges):
+            with open(mark, "w", encoding="utf-8"):
+                pass
+        graph.make(self.folder, *arguments)
+        self.assertTrue(os.path.exists(edges))
+        return not os.path.exists(mark)
+
+    def test_a_graph_is_kept_while_all_that_it_depends_on_is_the_same(self):
+        self.assertTrue(self.made_again(1200, 5, 0.1))
+        self.assertFalse(self.made_again(1200, 5, 0.1))
+        self.assertTrue(self.made_again(2400, 5, 0.1))
+        self.assertEqual(graph.nodes(self.folder), 2400)
+        self.assertTrue(self.made_again(2400, 5, 0.2))
+        with mock.patch.object(graph, "source", return_value={"source": "another"}):
+            self.assertTrue(self.made_again(2400, 5, 0.2))
+        self.assertTrue(self.made_again(2400, 5, 0.2))
+        self.assertEqual(set(graph.source()), {"source", "numpy"})
+
+    def test_half_a_description_is_no_graph(self):
+        self.made_again(1200, 5, 0.1)
+        with open(os.path.join(self.folder, graph.SHAPE), "w", encoding="utf-8") as file:
+            file.write('{"nodes": 12')
+        self.assertTrue(self.made_again(1200, 5, 0.1))
+
+
+class Plot(unittest.TestCase):
+    def lines(self, series, kind="polyline"):
+        root = ElementTree.fromstring(plot.curves("t", "x", "y", series))
+        return root, root.findall("{http://www.w3.org/2000/svg}" + kind)
+
+    def test_the_vertical_axis_always_has_labels(self):
+        for ys in ((7.0, 8.0), (11.0, 19.0), (1.0, 1000.0), (0.031, 0.033), (5e6, 6e6), (3.0, 3.0)):
+            low, high = min(ys) / 1.2, max(ys) * 1.2
+            found = plot.ticks(low, high)
+            self.assertTrue(3 <= len(found) <= 12, (ys, found))
+            self.assertTrue(all(low <= each <= high for each in found))
+            self.assertEqual(len({plot.label(each) for each in found}), len(found))
+        self.assertEqual([plot.label(each) for each in (0.5, 20, 2000, 1.5e6)],
+                         ["0.5", "20", "2k", "1.5M"])
+
+    def test_many_curves_can_be_told_apart_and_have_room(self):
+        series = {f"a rather long name of a curve, {i}": [(1.0, 1.0 + i), (2.0, 2.0)] for i in range(20)}
+        root, curves = self.lines(series)
+        looks = {(each.get("stroke"), each.get("stroke-dasharray")) for each in curves}
+        self.assertEqual(len(looks), 18)  # three kinds of lines in six colours, and then again
+        *_, width, height = map(float, root.get("viewBox").split())
+        for text in root.findall("{http://www.w3.org/2000/svg}text"):
+            if text.text in series:
+                self.assertLess(float(text.get("x")) + 6.5 * len(text.text), width)
+                self.assertLess(float(text.get("y")), height)
 
 
 class Page(unittest.TestCase):
