@@ -110,6 +110,8 @@ def measured_here(args: argparse.Namespace, build: str, folder: str) -> dict[str
 
 
 def run_measure(args: argparse.Namespace) -> int:
+    from scaling_model import pages
+
     build, folder = built(args), graph_folder()
 
     def work() -> int:
@@ -119,6 +121,7 @@ def run_measure(args: argparse.Namespace) -> int:
         for part in ("trainer", "daemon"):
             for name, seconds in found["times"][part].items():
                 print(f"{part} {name:12} {table.seconds(seconds)}")
+        print(pages.fit(found))
         print(f"wrote {shown(path)}")
         return 0
 

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import Any
 
 from harness import files, machine, table
 from harness.paths import ROOT, shown
 
 from scaling_model import plot, predict, service_times
+from scaling_model.options import parser
 from scaling_model.progress import say
 
 PAGE = os.path.join(ROOT, "docs", "scaling.md")
@@ -90,10 +92,35 @@ def validation_text(run: dict[str, Any]) -> str:
 def validation(run: dict[str, Any]) -> str:
     load = run["load_before"][0]
     return (
-        f"{summary(run)}\n\nOf {run['repeats']} repeats of {run['seconds']:g} s, those count in which "
+        f"{summary(run)}\n\n```sh norun\n{repeatable(run)}\n```\n\n"
+        f"Of {run['repeats']} repeats of {run['seconds']:g} s, those count in which "
         "other programs used less than 10 % of the processors, or else the one in which they used "
         'least; "others" says how much, and "measured" is the median of those that count. The load of '
         f"the machine was {load:.1f} before.\n\n{table.markdown(VALIDATION, validation_rows(run))}"
+    )
+
+
+def repeatable(run: dict[str, Any]) -> str:
+    """Returns the command that makes such a run."""
+    words = ["sudo", "bench/scaling", "validate"]
+    for name in ("seconds", "repeats"):
+        if run[name] != parser().parse_args(["validate"]).__dict__[name]:
+            words += [f"--{name}", f"{run[name]:g}"]
+    return shlex.join([*words, "--write_docs"])
+
+
+def fit(measured: dict[str, Any]) -> str:
+    """Says how well the times explain what they were fitted to."""
+    off = sorted(
+        abs(each[f"fitted_{part}"] / each["observed"][f"{part}_seconds"] - 1)
+        for each in measured["lines"]
+        for part in ("trainer", "daemon")
+        if each[f"fitted_{part}"] > 0
+    )
+    half, most = off[(len(off) - 1) // 2], off[-1]
+    return (
+        f"The times explain the {len(off)} processor times of {len(measured['lines'])} cases that they "
+        f"were fitted to. Half of the errors are at most {half:.1%}, and the largest is {most:.1%}."
     )
 
 
@@ -111,8 +138,8 @@ def times(run: dict[str, Any]) -> str:
     facts = machine.rows(measured["machine"], measured["load_before"], measured["load_after"])
     about = [[name, text] for name, text in facts if name != "Pages obtained"]
     return (
-        table.markdown(["of", "name", "seconds for", "time"], rows)
-        + "\n\n"
+        str(table.markdown(["of", "name", "seconds for", "time"], rows))
+        + f"\n\n{fit(measured)}\n\n"
         + table.markdown(["property", "value"], about)
     )
 
@@ -127,7 +154,9 @@ def profiles(run: dict[str, Any]) -> str:
         ]
         for each in run["measured"]["profiles"]
     ]
-    return table.markdown(["fanouts", "seeds", "nodes before each hop, and inputs", "edges"], rows)
+    return str(
+        table.markdown(["fanouts", "seeds", "nodes before each hop, and inputs", "edges"], rows)
+    )
 
 
 def curves(run: dict[str, Any]) -> list[dict[str, Any]]:
