@@ -19,6 +19,7 @@ DATA = os.path.join(ROOT, "docs", "scaling.json")
 IMAGES = os.path.join(ROOT, "docs", "_static")
 MACHINES = (1, 2, 4, 8, 16, 32, 64)
 ROW_BYTES = 400
+LIMIT = 0.15  # errors below it are small, for docs/scaling.md
 BATCHES = (((10, 25), 1000), ((15, 10, 5), 200), ((5, 5), 400))  # fanouts and seeds
 MEANINGS = {
     "trainer": {
@@ -75,18 +76,35 @@ VALIDATION = [
 def summary(run: dict[str, Any]) -> str:
     """Says how large the errors are."""
     errors = sorted(abs(case["error"]) for case in run["cases"])
-    below = sum(error < 0.15 for error in errors)
+    below = sum(error < LIMIT for error in errors)
     return (
         f"{below} of {len(errors)} cases are within 15 %; half of the errors are at most "
         f"{errors[(len(errors) - 1) // 2]:.1%}, and the largest is {errors[-1]:.1%}."
     )
 
 
+def work(run: dict[str, Any]) -> list[str]:
+    """Says of each case that is off by more whether it took more processor time or waited longer."""
+    found = []
+    for case in run["cases"]:
+        if abs(case["error"]) < LIMIT or "processor_seconds" not in case:
+            continue
+        # The hosts of a case share the processors of the machine.
+        said = case["core_use"] * run["cores"] / case["predicted"]
+        cable = case["cable_seconds"]
+        found.append(
+            f"{case['title']}: a batch took {table.seconds(case['processor_seconds'])} of processors, "
+            f"predicted {table.seconds(said)}"
+            + (f", and the program that delays frames {table.seconds(cable)}" if cable else "")
+        )
+    return found
+
+
 def validation_text(run: dict[str, Any]) -> str:
     """Returns the table of validate as text."""
     widths = [74, 20, 20, 10, 8, 11, 7]
     lines = [table.text_row(row, widths) for row in [VALIDATION, *validation_rows(run)]]
-    return "\n".join([*lines, summary(run)])
+    return "\n".join([*lines, summary(run), *work(run)])
 
 
 def validation(run: dict[str, Any]) -> str:
@@ -97,6 +115,9 @@ def validation(run: dict[str, Any]) -> str:
         "other programs used less than 10 % of the processors, or else the one in which they used "
         'least; "others" says how much, and "measured" is the median of those that count. The load of '
         f"the machine was {load:.1f} before.\n\n{table.markdown(VALIDATION, validation_rows(run))}"
+        + "".join(
+            f"\n\n- {line}." if i == 0 else f"\n- {line}." for i, line in enumerate(work(run))
+        )
     )
 
 
@@ -137,11 +158,8 @@ def times(run: dict[str, Any]) -> str:
     )  # fmt: skip
     facts = machine.rows(measured["machine"], measured["load_before"], measured["load_after"])
     about = [[name, text] for name, text in facts if name != "Pages obtained"]
-    return (
-        str(table.markdown(["of", "name", "seconds for", "time"], rows))
-        + f"\n\n{fit(measured)}\n\n"
-        + table.markdown(["property", "value"], about)
-    )
+    pieces = table.markdown(["of", "name", "seconds for", "time"], rows)
+    return f"{pieces}\n\n{fit(measured)}\n\n{table.markdown(['property', 'value'], about)}"
 
 
 def profiles(run: dict[str, Any]) -> str:

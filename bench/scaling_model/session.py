@@ -34,6 +34,7 @@ class Observed:
     local: list[float]
     hit_rate: float
     disturbance: float  # share of the processors' time that other programs used
+    cable_seconds: float = 0.0  # processor time of the program that delays frames
 
 
 def used_seconds() -> float:
@@ -170,11 +171,12 @@ class Session:
         return json.loads(line)
 
     def taken(self) -> list[float]:
-        """Returns the processor time of trainers, of daemons, and of this machine."""
+        """Returns the processor time of trainers, of daemons, of the cable, and of this machine."""
         return [
             sum(processor_seconds(each.pid) for each in self.trainers),
             sum(processor_seconds(each.pid) for each in self.daemons),
-            used_seconds() - self.hosts.cable_seconds(),
+            self.hosts.cable_seconds(),
+            used_seconds(),
         ]
 
     def measure(self, job: dict[str, Any], seconds: float, warm: int = 8) -> Observed:
@@ -194,8 +196,8 @@ class Session:
         results = [self.answer(number) for number in everyone]
         rate = sum(rate_between(each["ends"], started, stopped) for each in results)
         done = rate * (stopped - started)
-        trainer, daemon, used = (b - a for a, b in zip(before, after))
-        others = max(0.0, used - trainer - daemon)
+        trainer, daemon, cable, used = (b - a for a, b in zip(before, after))
+        others = max(0.0, used - trainer - daemon - cable)
         times = [b - a for each in results for a, b in zip(each["ends"], each["ends"][1:])]
         hits = sum(each["cache"]["hits"] for each in results)
         looked_up = hits + sum(each["cache"]["misses"] for each in results)
@@ -209,6 +211,7 @@ class Session:
             [statistics.mean(each) for each in zip(*(one["local"] for one in found))],
             hits / looked_up if looked_up else 0.0,
             others / (stopped - started) / (os.cpu_count() or 1),
+            cable / done,
         )
 
 

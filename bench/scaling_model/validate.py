@@ -128,6 +128,17 @@ def observe(session: Session, case: Case, seconds: float, repeats: int) -> list[
     return [session.measure(job, seconds, 6 if i == 0 else 3) for i in range(repeats)]
 
 
+def processor_times(observed: list[Observed]) -> dict[str, float]:
+    """Returns the processor time of a mini-batch at the trainer and all daemons, and of the program
+    that delays frames: the medians."""
+    return {
+        "processor_seconds": statistics.median(
+            each.trainer_seconds + each.daemon_seconds for each in observed
+        ),
+        "cable_seconds": statistics.median(each.cable_seconds for each in observed),
+    }
+
+
 def validate(
     cases: tuple[Case, ...], measured: Measured, folder: str, build: str, graphctl: str,
     cores: int, seconds: float, repeats: int,
@@ -160,6 +171,7 @@ def validate(
                         "measured": rate,
                         "repeats": rates,
                         "disturbance": disturbance,
+                        **processor_times(least_disturbed(observed)),
                         "observed": [dataclasses.asdict(each) for each in observed],
                         "predicted": outcome.batches_per_second,
                         "core_use": outcome.core_use,
