@@ -48,7 +48,7 @@ def make(folder: str, nodes: int, degree: int, outside: float) -> None:
     for name, width in WIDTHS.items():
         values = draw.standard_normal((nodes, width), dtype=np.float32)
         np.save(os.path.join(folder, f"{name}.npy"), values)
-    # What an interrupted run has left has no such file, or half of one.
+    # An interrupted run leaves no such file, or half of one.
     with open(done, "w", encoding="utf-8") as file:
         json.dump(shape, file)
 

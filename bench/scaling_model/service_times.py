@@ -65,7 +65,8 @@ class ServiceTimes:
     variation: float  # the standard deviation of a batch's time, by its mean
 
 
-Counts = dict[str, float]  # how often each piece of work of TrainerTimes or DaemonTimes is done
+# The number of times that each piece of work of TrainerTimes or DaemonTimes is done.
+Counts = dict[str, float]
 
 
 def seconds_of(times: TrainerTimes | DaemonTimes, counts: Counts) -> float:
