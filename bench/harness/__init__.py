@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The common part of bench/run, bench/guard and bench/compare. It needs the standard library alone."""
+"""The common part of bench/run, bench/guard, bench/compare and bench/scaling. It needs the standard
+library alone."""

@@ -3,7 +3,6 @@
 
 import argparse
 import functools
-import json
 import os
 import shlex
 import shutil
@@ -15,7 +14,8 @@ from systems.rows import SYSTEMS
 from systems.sessions import LOCAL, Sessions
 
 from harness import machine, table
-from harness.paths import RELEASE, ROOT, WORK, build_release, program, run_folder, shown
+from harness.files import load, write, write_json
+from harness.paths import ROOT, WORK, add_build, built, program, run_folder, shown
 
 DESCRIPTION = """\
 Measures graphd beside DGL 2.1 (its distributed layer, its local loader, and GraphBolt), PyG and
@@ -71,13 +71,7 @@ def parser():
         help=f"measure only these; there are {', '.join(SLUGS)}",
     )
     made.add_argument("--seconds", type=float, default=2.0, help="of each repetition; default: 2")
-    made.add_argument(
-        "--build_dir",
-        metavar="DIR",
-        default=RELEASE,
-        help="a build folder, which is not built first; default: build/release",
-    )
-    made.add_argument("--no_build", action="store_true", help="measure what is built")
+    add_build(made)
     made.add_argument("--out", metavar="DIR", help="the folder of results.json and report.html")
     made.add_argument("--prepare", action="store_true", help="do not measure")
     made.add_argument(
@@ -90,19 +84,9 @@ def parser():
     return made
 
 
-def load(path):
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
-
-
-def write(path, text):
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-
-
 def write_docs(run):
     """Writes the page and its data."""
-    write(PAGE_DATA, json.dumps(run, indent=1) + "\n")
+    write_json(PAGE_DATA, run)
     write(PAGE, pages.markdown(run))
     print(f"wrote {shown(PAGE)} and {shown(PAGE_DATA)}")
 
@@ -209,8 +193,8 @@ def prepared(args, build, chosen, logs):
 
 def write_run(folder, run, measured):
     """Writes the results, with all that was measured, and the report."""
-    write(os.path.join(folder, "results.json"), json.dumps(run, indent=1) + "\n")
-    write(os.path.join(folder, "measured.json"), json.dumps(measured, indent=1) + "\n")
+    write_json(os.path.join(folder, "results.json"), run)
+    write_json(os.path.join(folder, "measured.json"), measured)
     write(os.path.join(folder, "report.html"), pages.report(run))
     print(f"wrote {shown(folder)}/results.json and report.html")
 
@@ -222,9 +206,7 @@ def main(arguments):
         return 0
     chosen = chosen_systems(args.only)
     before = machine.load()  # the preparations below are a load, too
-    build = os.path.realpath(args.build_dir)
-    if not args.no_build and build == RELEASE:
-        build_release("graphd", "graphctl", "graphd_python", *PROGRAMS)
+    build = built(args, "graphd", "graphctl", "graphd_python", *PROGRAMS)
     program(build, "graphd")
     folder = run_folder(args.out, "compare")
     logs = os.path.join(folder, "logs")

@@ -37,6 +37,25 @@ def build_release(*targets):
             )
 
 
+def add_build(parser):
+    """Adds the options that name a build."""
+    parser.add_argument("--no_build", action="store_true", help="use what is built")
+    parser.add_argument(
+        "--build_dir",
+        metavar="DIR",
+        default=RELEASE,
+        help="a build folder, which is not built first; default: build/release",
+    )
+
+
+def built(args, *targets):
+    """Returns the build folder that options name; the default is built first. Exits if that fails."""
+    build = os.path.realpath(args.build_dir)
+    if not args.no_build and build == RELEASE:
+        build_release(*targets)
+    return build
+
+
 def has(build, names):
     """Returns whether a build has all of some programs."""
     return all(os.access(os.path.join(build, "bin", name), os.X_OK) for name in names)

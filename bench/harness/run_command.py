@@ -2,13 +2,12 @@
 """The command bench/run: measures, prints a table, and writes run.json and report.html."""
 
 import argparse
-import json
 import os
 import shlex
 import sys
 
-from harness import machine, page, programs, table
-from harness.paths import RELEASE, build_release, has, program, run_folder, shown
+from harness import files, machine, page, programs, table
+from harness.paths import add_build, built, has, program, run_folder, shown
 
 DESCRIPTION = """\
 Builds the release preset, runs the benchmark programs, and prints a line for each benchmark: its time,
@@ -53,13 +52,7 @@ def parser():
         "--quick", action="store_true", help="measure each for 0.05 s instead of 0.5 s"
     )
     made.add_argument("--min_time", metavar="SECONDS", type=float, help="measure each for so long")
-    made.add_argument("--no_build", action="store_true", help="measure what is built")
-    made.add_argument(
-        "--build_dir",
-        metavar="DIR",
-        default=RELEASE,
-        help="a build folder, which is not built first; default: build/release",
-    )
+    add_build(made)
     made.add_argument("--out", metavar="DIR", help="the folder of run.json and report.html")
     return made
 
@@ -108,18 +101,15 @@ def table_of(lines):
 
 def write(folder, run):
     """Writes run.json and report.html."""
-    with open(os.path.join(folder, "run.json"), "w", encoding="utf-8") as file:
-        json.dump(run, file, indent=1)
-    with open(os.path.join(folder, "report.html"), "w", encoding="utf-8") as file:
-        file.write(report(run))
+    files.write_json(os.path.join(folder, "run.json"), run)
+    files.write(os.path.join(folder, "report.html"), report(run))
 
 
 def main(arguments):
     args = parser().parse_args(arguments)
     wanted = chosen(args.names)
-    build = os.path.realpath(args.build_dir)
-    if not args.no_build and build == RELEASE and not (args.list and has(build, wanted)):
-        build_release(*wanted, "graphd")
+    args.no_build |= args.list and has(os.path.realpath(args.build_dir), wanted)
+    build = built(args, *wanted, "graphd")
     paths = [program(build, name) for name in wanted]
     if args.list:
         for path in paths:

@@ -52,6 +52,15 @@ HEADINGS = ["benchmark", "time", "rate", "limit", "ratio"]
 WIDTHS = [78, 10, 18, 18, 20]
 
 
+def markdown(headings, rows):
+    """Returns a table in Markdown."""
+
+    def line(cells):
+        return f"| {' | '.join(str(cell).replace('|', '&#124;') for cell in cells)} |"
+
+    return "\n".join([line(headings), "|" + "---|" * len(headings), *map(line, rows)])
+
+
 def text_row(cells, widths=None):
     """Returns cells as a line of text: the first to the left, the others to the right."""
     widths = widths or WIDTHS

@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import random
 
 from scaling_model.events import Clock, Cores, Event, Port, Process, Thread, all_of
 from scaling_model.service_times import (
     ServiceTimes,
-    answer_seconds,
-    daemon_seconds,
-    far_seconds,
-    local_seconds,
+    answer_counts,
+    far_counts,
+    local_counts,
+    request_counts,
+    seconds_of,
     slices,
 )
 from scaling_model.workload import Message, Round, Workload, messages, rounds, spread
@@ -96,6 +96,17 @@ class Trainer:
         self.ready: list[Event] = []
 
 
+class Exchange:
+    """A request to a machine and its answer, with the processor time that they take."""
+
+    def __init__(self, message: Message, work: Workload, times: ServiceTimes) -> None:
+        width = work.row_bytes
+        self.message = message
+        self.at_trainer = seconds_of(times.trainer, answer_counts(message, width))
+        self.at_daemon = seconds_of(times.daemon, request_counts(message, width))
+        self.slices = slices(message, width)
+
+
 class Simulation:
     """Runs all trainers of a cluster for some steps. The same seed gives the same result."""
 
@@ -114,8 +125,11 @@ class Simulation:
             for _ in range(count)
         ]
         self.rounds = cluster.rounds(work)
-        self.messages = [
-            [message.times(self.weight) for message in messages(work, each.remote)]
+        self.exchanges = [
+            [
+                Exchange(message.times(self.weight), work, times)
+                for message in messages(work, each.remote)
+            ]
             for each in self.rounds
         ]
         self.trainers = [
@@ -147,7 +161,8 @@ class Simulation:
         return Outcome(rate, busy / now, sum(links) / len(links) / now, every / rate)
 
     def life(self, trainer: Trainer) -> Process:
-        """Runs a trainer's steps. Trainers begin at different times, as they do after a while."""
+        """Runs a trainer's steps. All trainers begin at the same time, so that they compete at first
+        more than later; outcome() does not count the first quarter of their steps."""
         if self.cluster.workers:
             for _ in range(self.cluster.workers):
                 self.clock.start(self.worker(trainer))
@@ -195,23 +210,22 @@ class Simulation:
         yield trainer.cores.run(times.batch)
         for number, each in enumerate(self.rounds):
             self.random.shuffle(others)
-            numbering = far_seconds(times, each) * size
+            numbering = seconds_of(times, far_counts(each)) * size
             yield trainer.cores.run(times.round + numbering / 2)
             answers = [
-                self.clock.start(self.request(trainer, owner, message, size))
-                for message in self.messages[number]
+                self.clock.start(self.request(trainer, owner, exchange, size))
+                for exchange in self.exchanges[number]
                 for owner in others
             ]
-            seconds = local_seconds(times, each.local, each.cached, self.work.row_bytes)
+            seconds = seconds_of(times, local_counts(each, self.work.row_bytes))
             yield trainer.cores.run(seconds * size)
             yield all_of(answers)
             yield trainer.cores.run(numbering / 2)
 
-    def request(self, trainer: Trainer, owner: int, message: Message, size: float) -> Process:
-        width = self.work.row_bytes
-        there = self.machines[owner]
+    def request(self, trainer: Trainer, owner: int, exchange: Exchange, size: float) -> Process:
+        there, message = self.machines[owner], exchange.message
         connection = (trainer.machine, id(trainer), owner, message.bulk)
-        at_trainer = answer_seconds(self.times.trainer, message, width) * size
+        at_trainer = exchange.at_trainer * size
         fixed = min(self.times.trainer.request * message.count, at_trainer)
         yield trainer.exchange.run(fixed / 2)
         yield self.clock.start(
@@ -219,9 +233,8 @@ class Simulation:
         )
         if self.times.wake:
             yield self.clock.after(self.times.wake)
-        seconds = daemon_seconds(self.times.daemon, message, width) * size
-        pieces = slices(message, width)
-        yield all_of([there.cores.run(seconds / pieces) for _ in range(pieces)])
+        seconds = exchange.at_daemon * size / exchange.slices
+        yield all_of([there.cores.run(seconds) for _ in range(exchange.slices)])
         yield self.clock.start(
             self.transfer(owner, trainer.machine, connection, message.answered * size)
         )
@@ -286,26 +299,3 @@ def simulate(
 ) -> Outcome:
     """Returns what a cluster reaches."""
     return Simulation(cluster, work, times, steps, seed).run()
-
-
-def demand(cluster: Cluster, work: Workload, times: ServiceTimes) -> dict[str, float]:
-    """Returns what one mini-batch needs: seconds of processors at all machines, bytes on the trainer's
-    link in its busier direction, and the rounds."""
-    found = cluster.rounds(work)
-    others = cluster.machines - 1
-    needed: dict[str, float] = collections.defaultdict(float)
-    needed["seconds"] = times.trainer.batch + cluster.compute
-    for each in found:
-        needed["seconds"] += times.trainer.round + far_seconds(times.trainer, each)
-        needed["seconds"] += local_seconds(times.trainer, each.local, each.cached, work.row_bytes)
-        for message in messages(work, each.remote) if others else []:
-            needed["seconds"] += others * (
-                answer_seconds(times.trainer, message, work.row_bytes)
-                + daemon_seconds(times.daemon, message, work.row_bytes)
-            )
-            needed["link_bytes"] += others * (
-                wire_bytes(message.asked, cluster.frame_extra)
-                + wire_bytes(message.answered, cluster.frame_extra)
-            )
-    needed["rounds"] = float(len(found))
-    return dict(needed)

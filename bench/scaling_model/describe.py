@@ -31,7 +31,7 @@ def main() -> None:
     g: Any = DistGraph(name, part_config=config)
     sampler: Any = NeighborSampler(fanouts)
     book = g.get_partition_book()
-    count = g.num_nodes()
+    count, parts = g.num_nodes(), book.num_partitions()
     draw = np.random.default_rng(1)
     frontiers, edges, cuts = [], [], []
     for _ in range(BATCHES):
@@ -48,7 +48,9 @@ def main() -> None:
         "frontier": [statistics.mean(each) for each in zip(*frontiers)],
         "edges": [statistics.mean(each) for each in zip(*edges)],
         "nodes": count,
-        "cut": statistics.mean(cuts),
+        "parts": parts,
+        # One partition says nothing about the cut of several.
+        "cut": statistics.mean(cuts) if parts > 1 else None,
     }
     print(json.dumps(profile))
 

@@ -8,6 +8,8 @@ Sources are skewed: the likelihood of the i-th node of a community falls with th
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import os
 import shutil
@@ -19,18 +21,19 @@ import numpy as np
 COMMUNITIES = 12  # a multiple of 1, 2, 3 and 4 parts
 WIDTHS = {"f16": 16, "f64": 64, "f256": 256}  # features of float32
 NAME = "scaling"
+SHAPE = "shape.json"  # the file that says what a folder has
 METHODS = ("random", "communities")
 Ids = Any  # an array of int64
+partitioned: set[tuple[str, str]] = set()  # the part configs of this process, and the programs
 
 
 def make(folder: str, nodes: int, degree: int, outside: float) -> None:
-    """Writes the edges and features, unless they are there."""
-    shape = {"nodes": nodes, "degree": degree, "outside": outside}
-    done = os.path.join(folder, "shape.json")
-    if os.path.exists(done):
-        with open(done, encoding="utf-8") as file:
-            if json.load(file) == shape:
-                return
+    """Writes the edges and features, unless the same are there."""
+    shape = {"nodes": nodes, "degree": degree, "outside": outside, **source()}
+    done = os.path.join(folder, SHAPE)
+    with contextlib.suppress(OSError, ValueError), open(done, encoding="utf-8") as file:
+        if json.load(file) == shape:
+            return
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     draw = np.random.default_rng(1)
@@ -45,13 +48,22 @@ def make(folder: str, nodes: int, degree: int, outside: float) -> None:
     for name, width in WIDTHS.items():
         values = draw.standard_normal((nodes, width), dtype=np.float32)
         np.save(os.path.join(folder, f"{name}.npy"), values)
+    # An interrupted run leaves no such file, or half of one.
     with open(done, "w", encoding="utf-8") as file:
         json.dump(shape, file)
 
 
+def source() -> dict[str, str]:
+    """Returns what decides about the graph beside its parameters: this file, and NumPy, whose random
+    numbers may change with its version."""
+    with open(__file__, "rb") as file:
+        digest = hashlib.sha256(file.read()).hexdigest()
+    return {"source": digest, "numpy": np.__version__}
+
+
 def nodes(folder: str) -> int:
     """Returns the number of nodes of the graph in a folder."""
-    with open(os.path.join(folder, "shape.json"), encoding="utf-8") as file:
+    with open(os.path.join(folder, SHAPE), encoding="utf-8") as file:
         return int(json.load(file)["nodes"])
 
 
@@ -63,14 +75,15 @@ def assignment(count: int, parts: int, method: str) -> Ids:
 
 
 def partition(folder: str, graphctl: str, parts: int, method: str) -> tuple[str, float]:
-    """Partitions the graph, unless that is done. Returns the part config and the share of its edges
-    that join two partitions."""
+    """Partitions the graph, unless this process has done so: the format is that of `graphctl`, so that
+    partitions of an earlier build may be different. Returns the part config and the share of its
+    edges that join two partitions."""
     output = os.path.join(folder, f"{method}-{parts}")
     config = os.path.join(output, f"{NAME}.json")
     edges = np.load(os.path.join(folder, "edges.npy"), mmap_mode="r")
     owner = assignment(nodes(folder), parts, method)
     cut = float((owner[edges[0]] != owner[edges[1]]).mean())
-    if not os.path.exists(config):
+    if (config, graphctl) not in partitioned:
         owners = os.path.join(folder, f"{method}-{parts}.npy")
         np.save(owners, owner)
         command = [
@@ -83,4 +96,5 @@ def partition(folder: str, graphctl: str, parts: int, method: str) -> tuple[str,
         done = subprocess.run([*command, "--force"], capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"graphctl partition failed: {done.stderr.strip()[-800:]}")
+        partitioned.add((config, graphctl))
     return config, cut

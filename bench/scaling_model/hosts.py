@@ -14,10 +14,10 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from typing import Any
 
 PORT = 30050  # the port of all daemons
+SCHEDULER_CLOCK = 2  # CPUCLOCK_SCHED of the kernel: nanoseconds that the scheduler counts
 # A segment of TCP passes a limit as a whole, and its time is charged to the next one. Segments of the
 # usual 64 KiB would give each message its last 64 KiB for nothing, so that they are shorter: no longer
 # than the link sends in TIMER_SECONDS, and at most MOST_FRAMES, also without a limit.
@@ -25,8 +25,8 @@ MOST_FRAMES, FRAME_BYTES = 11, 1448
 QUANTUM = MOST_FRAMES * FRAME_BYTES  # bytes of a queue's turn
 TIMER_SECONDS = 1e-4
 QUEUE = 4 << 20  # bytes that wait in a queue before packets are dropped
-# Reno's and CUBIC's windows stay open between messages; BBR would pace each message over a round trip
-# if there is delay. Kernels allow namespaces some algorithms only.
+# The model takes windows of TCP to be open, as they are with these algorithms when nothing is lost. The
+# kernel lets network namespaces choose only those of net.ipv4.tcp_allowed_congestion_control.
 ALGORITHMS = ("cubic", "reno")
 
 
@@ -34,7 +34,8 @@ class HostsError(RuntimeError):
     """Hosts can't be made here."""
 
 
-def ip(*words: str) -> None:
+def run(*words: str) -> None:
+    """Runs a command such as ip or tc."""
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         raise HostsError(f"{' '.join(words)}: {done.stderr.strip() or 'failed'}")
@@ -43,13 +44,13 @@ def ip(*words: str) -> None:
 def has_netem() -> bool:
     """Returns whether this kernel can delay packets by a qdisc."""
     name = f"gs{os.getpid()}-probe"
-    ip("ip", "netns", "add", name)
+    run("ip", "netns", "add", name)
     try:
-        ip("tc", "-n", name, "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms")
+        run("tc", "-n", name, "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms")
     except HostsError:
         return False
     finally:
-        ip("ip", "netns", "del", name)
+        run("ip", "netns", "del", name)
     return True
 
 
@@ -58,9 +59,12 @@ def congestion_control(namespace: str) -> str:
     name = "net.ipv4.tcp_congestion_control"
     for algorithm in ALGORITHMS:
         with contextlib.suppress(HostsError):
-            ip("ip", "netns", "exec", namespace, "sysctl", "-qw", f"{name}={algorithm}")
+            run("ip", "netns", "exec", namespace, "sysctl", "-qw", f"{name}={algorithm}")
             return algorithm
-    raise HostsError(f"none of {', '.join(ALGORITHMS)} is allowed in a network namespace")
+    raise HostsError(
+        f"none of {', '.join(ALGORITHMS)} is allowed in a network namespace; add one to "
+        "net.ipv4.tcp_allowed_congestion_control with sysctl"
+    )
 
 
 class Hosts:
@@ -91,16 +95,16 @@ class Hosts:
             self.cable.wait()
         for name in [*self.names, self.bridge]:
             with contextlib.suppress(HostsError):
-                ip("ip", "netns", "del", name)
+                run("ip", "netns", "del", name)
 
     def build(self) -> None:
         cable = self.delay > 0 and not has_netem()
-        ip("ip", "netns", "add", self.bridge)
-        ip("ip", "-n", self.bridge, "link", "add", "br0", "type", "bridge")
-        ip("ip", "-n", self.bridge, "link", "set", "br0", "up")
+        run("ip", "netns", "add", self.bridge)
+        run("ip", "-n", self.bridge, "link", "add", "br0", "type", "bridge")
+        run("ip", "-n", self.bridge, "link", "set", "br0", "up")
         for name in self.names:
-            ip("ip", "netns", "add", name)
-            ip("ip", "-n", name, "link", "set", "lo", "up")
+            run("ip", "netns", "add", name)
+            run("ip", "-n", name, "link", "set", "lo", "up")
             self.algorithm = congestion_control(name)
         if cable:
             self.lay_cable()
@@ -128,16 +132,16 @@ class Hosts:
     def plug(self, number: int, cable: bool) -> None:
         name, port = self.names[number], f"p{number}"
         if not cable:
-            ip("ip", "link", "add", "name", port, "netns", self.bridge, "type", "veth", "peer",
+            run("ip", "link", "add", "name", port, "netns", self.bridge, "type", "veth", "peer",
                "name", "eth0", "netns", name)  # fmt: skip
         for namespace, device in ((self.bridge, port), (name, "eth0")):
-            ip("ip", "-n", namespace, "link", "set", device, "gso_max_segs", str(self.frames()))
-        ip("ip", "-n", self.bridge, "link", "set", port, "master", "br0", "up")
-        ip("ip", "-n", name, "addr", "add", self.addresses[number] + "/24", "dev", "eth0")
-        ip("ip", "-n", name, "link", "set", "eth0", "up")
+            run("ip", "-n", namespace, "link", "set", device, "gso_max_segs", str(self.frames()))
+        run("ip", "-n", self.bridge, "link", "set", port, "master", "br0", "up")
+        run("ip", "-n", name, "addr", "add", self.addresses[number] + "/24", "dev", "eth0")
+        run("ip", "-n", name, "link", "set", "eth0", "up")
         netem = self.delay > 0 and not cable
         if netem:
-            ip("tc", "-n", name, "qdisc", "add", "dev", "eth0", "root", "handle", "1:", "netem",
+            run("tc", "-n", name, "qdisc", "add", "dev", "eth0", "root", "handle", "1:", "netem",
                "delay", f"{self.delay * 1e6:.0f}us", "limit", "100000")  # fmt: skip
         if self.rate is not None:
             peers = [address for i, address in enumerate(self.addresses) if i != number]
@@ -149,7 +153,7 @@ class Hosts:
 
         def tc(*words: str) -> None:
             kind, verb, *rest = words
-            ip("tc", "-n", name, kind, verb, "dev", device, *rest)
+            run("tc", "-n", name, kind, verb, "dev", device, *rest)
 
         handle = "2:"
         tc("qdisc", "add", *(["parent", parent] if parent else ["root"]), "handle", handle, "htb")
@@ -181,39 +185,5 @@ class Hosts:
 
 def processor_seconds(pid: int) -> float:
     """Returns the processor time of a process and all of its threads."""
-    return time.clock_gettime((~pid << 3) | 2)
-
-
-def bytes_of(pid: int) -> tuple[int, int]:
-    """Returns the bytes that eth0 of the host of a process has received and sent."""
-    with open(f"/proc/{pid}/net/dev", encoding="utf-8") as file:
-        for line in file:
-            if line.strip().startswith("eth0:"):
-                words = line.split(":")[1].split()
-                return int(words[0]), int(words[8])
-    return 0, 0
-
-
-@contextlib.contextmanager
-def priority(nice: int) -> Iterator[None]:
-    """Raises the priority of this process, and of those that it starts inside of the block, so that
-    other work on the machine changes the measurement less. Without root it does nothing."""
-    before = os.getpriority(os.PRIO_PROCESS, 0)
-    with contextlib.suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, nice)
-        group(nice)
-    try:
-        yield
-    finally:
-        with contextlib.suppress(OSError):
-            group(0)
-            os.setpriority(os.PRIO_PROCESS, 0, before)
-
-
-def group(nice: int) -> None:
-    """Sets the priority of this session's processes as a whole: the kernel shares processors between
-    sessions first, if it has autogroups."""
-    with contextlib.suppress(PermissionError):
-        os.setsid()  # not if this process has a session of its own
-    with open("/proc/self/autogroup", "w", encoding="utf-8") as file:
-        file.write(str(nice))
+    # The number of the clock of another process, as clock_getcpuclockid(3) makes it; Python lacks that.
+    return time.clock_gettime((~pid << 3) | SCHEDULER_CLOCK)

@@ -3,21 +3,24 @@
 
 from __future__ import annotations
 
-import json
 import os
+import shlex
 from typing import Any
 
-from harness import machine, table
+from harness import files, machine, table
 from harness.paths import ROOT, shown
 
 from scaling_model import plot, predict, service_times
+from scaling_model.options import parser
 from scaling_model.progress import say
 
 PAGE = os.path.join(ROOT, "docs", "scaling.md")
 DATA = os.path.join(ROOT, "docs", "scaling.json")
 IMAGES = os.path.join(ROOT, "docs", "_static")
 MACHINES = (1, 2, 4, 8, 16, 32, 64)
-ROW_BYTES, FANOUTS, SIZE = 400, (10, 25), 1000
+ROW_BYTES = 400
+LIMIT = 0.15  # errors below it are small, for docs/scaling.md
+BATCHES = (((10, 25), 1000), ((15, 10, 5), 200), ((5, 5), 400))  # fanouts and seeds
 MEANINGS = {
     "trainer": {
         "batch": "a mini-batch",
@@ -42,11 +45,6 @@ MEANINGS = {
         "byte": "a byte of a row",
     },
 }
-
-
-def markdown_table(headings: list[str], rows: list[list[str]]) -> str:
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def validation_rows(run: dict[str, Any]) -> list[list[str]]:
@@ -78,27 +76,72 @@ VALIDATION = [
 def summary(run: dict[str, Any]) -> str:
     """Says how large the errors are."""
     errors = sorted(abs(case["error"]) for case in run["cases"])
-    below = sum(error < 0.15 for error in errors)
+    below = sum(error < LIMIT for error in errors)
     return (
         f"{below} of {len(errors)} cases are within 15 %; half of the errors are at most "
         f"{errors[(len(errors) - 1) // 2]:.1%}, and the largest is {errors[-1]:.1%}."
     )
 
 
+def work(run: dict[str, Any]) -> list[str]:
+    """Says of each case that is off by more whether it took more processor time or waited longer."""
+    found = []
+    for case in run["cases"]:
+        if abs(case["error"]) < LIMIT or "processor_seconds" not in case:
+            continue
+        # The hosts of a case share the processors of the machine.
+        said = case["core_use"] * run["cores"] / case["predicted"]
+        cable = case["cable_seconds"]
+        found.append(
+            f"{case['title']}: a batch took {table.seconds(case['processor_seconds'])} of processors, "
+            f"predicted {table.seconds(said)}"
+            + (f", and the program that delays frames {table.seconds(cable)}" if cable else "")
+        )
+    return found
+
+
 def validation_text(run: dict[str, Any]) -> str:
     """Returns the table of validate as text."""
     widths = [74, 20, 20, 10, 8, 11, 7]
     lines = [table.text_row(row, widths) for row in [VALIDATION, *validation_rows(run)]]
-    return "\n".join([*lines, summary(run)])
+    return "\n".join([*lines, summary(run), *work(run)])
 
 
 def validation(run: dict[str, Any]) -> str:
     load = run["load_before"][0]
     return (
-        f"{summary(run)}\n\nOf {run['repeats']} repeats of {run['seconds']:g} s, those count in which "
+        f"{summary(run)}\n\n```sh norun\n{repeatable(run)}\n```\n\n"
+        f"Of {run['repeats']} repeats of {run['seconds']:g} s, those count in which "
         "other programs used less than 10 % of the processors, or else the one in which they used "
         'least; "others" says how much, and "measured" is the median of those that count. The load of '
-        f"the machine was {load:.1f} before.\n\n{markdown_table(VALIDATION, validation_rows(run))}"
+        f"the machine was {load:.1f} before.\n\n{table.markdown(VALIDATION, validation_rows(run))}"
+        + "".join(
+            f"\n\n- {line}." if i == 0 else f"\n- {line}." for i, line in enumerate(work(run))
+        )
+    )
+
+
+def repeatable(run: dict[str, Any]) -> str:
+    """Returns the command that makes such a run."""
+    words = ["sudo", "bench/scaling", "validate"]
+    for name in ("seconds", "repeats"):
+        if run[name] != parser().parse_args(["validate"]).__dict__[name]:
+            words += [f"--{name}", f"{run[name]:g}"]
+    return shlex.join([*words, "--write_docs"])
+
+
+def fit(measured: dict[str, Any]) -> str:
+    """Says how well the times explain what they were fitted to."""
+    off = sorted(
+        abs(each[f"fitted_{part}"] / each["observed"][f"{part}_seconds"] - 1)
+        for each in measured["lines"]
+        for part in ("trainer", "daemon")
+        if each[f"fitted_{part}"] > 0
+    )
+    half, most = off[(len(off) - 1) // 2], off[-1]
+    return (
+        f"The times explain the {len(off)} processor times of {len(measured['lines'])} cases that they "
+        f"were fitted to. Half of the errors are at most {half:.1%}, and the largest is {most:.1%}."
     )
 
 
@@ -115,47 +158,44 @@ def times(run: dict[str, Any]) -> str:
     )  # fmt: skip
     facts = machine.rows(measured["machine"], measured["load_before"], measured["load_after"])
     about = [[name, text] for name, text in facts if name != "Pages obtained"]
-    return (
-        markdown_table(["of", "name", "seconds for", "time"], rows)
-        + "\n"
-        + markdown_table(["property", "value"], about)
-    )
+    pieces = table.markdown(["of", "name", "seconds for", "time"], rows)
+    return f"{pieces}\n\n{fit(measured)}\n\n{table.markdown(['property', 'value'], about)}"
 
 
 def profiles(run: dict[str, Any]) -> str:
-    rows = []
-    for each in run["measured"]["profiles"]:
-        rows.append(
-            [
-                ",".join(map(str, each["fanouts"])),
-                str(each["batch_size"]),
-                ", ".join(f"{count:,.0f}" for count in each["frontier"]),
-                ", ".join(f"{count:,.0f}" for count in each["edges"]),
-            ]
-        )
-    return markdown_table(["fanouts", "seeds", "nodes before each hop, and inputs", "edges"], rows)
+    rows = [
+        [
+            ",".join(map(str, each["fanouts"])),
+            str(each["batch_size"]),
+            ", ".join(f"{count:,.0f}" for count in each["frontier"]),
+            ", ".join(f"{count:,.0f}" for count in each["edges"]),
+        ]
+        for each in run["measured"]["profiles"]
+    ]
+    return str(
+        table.markdown(["fanouts", "seeds", "nodes before each hop, and inputs", "edges"], rows)
+    )
 
 
 def curves(run: dict[str, Any]) -> list[dict[str, Any]]:
     """Predicts the curves of the page."""
     measured = service_times.of(run["measured"])
-    profile = measured.profile(FANOUTS, SIZE)
-    deep = measured.profile((15, 10, 5), 200)
-    small = measured.profile((5, 5), 400)
-    assert profile and deep and small
+    standard_batches, *others = (
+        predict.Batches(measured.profile(fanouts, size)) for fanouts, size in BATCHES
+    )
     standard = {
         "gigabits": [10.0],
         "cuts": [None],
         "widths": [ROW_BYTES],
         "hit_rates": [0.0],
-        "profiles": [profile],
+        "batches": [standard_batches],
     }
     varied: dict[str, tuple[str, dict[str, Any]]] = {
         "links": ("Rate of the links", {"gigabits": [1.0, 10.0, 100.0]}),
         "cuts": ("Cut, 10 Gbit/s", {"cuts": [0.02, 0.1, 0.3, None]}),
         "widths": ("Width of features, 10 Gbit/s", {"widths": [0, 64, 400, 1600]}),
         "hits": ("Hit rate of the row cache, 10 Gbit/s", {"hit_rates": [0.0, 0.5, 0.9]}),
-        "fanouts": ("Fanouts, 10 Gbit/s", {"profiles": [profile, deep, small]}),
+        "fanouts": ("Fanouts, 10 Gbit/s", {"batches": [standard_batches, *others]}),
     }
     made = []
     for name, (title, changed) in varied.items():
@@ -193,7 +233,7 @@ def page(text: str, run: dict[str, Any]) -> str:
         _, ended, after = rest.partition(end)
         if not found or not ended:
             raise RuntimeError(f"{shown(PAGE)} has no markers of '{name}'")
-        text = f"{before}{begin}\n{make(run)}\n{end}{after}"
+        text = f"{before}{begin}\n{make(run)}\n\n{end}{after}"
     return text
 
 
@@ -210,9 +250,8 @@ def write(run: dict[str, Any]) -> None:
     run = compact(run)
     with open(PAGE, encoding="utf-8") as file:
         text = page(file.read(), run)
-    files = {PAGE: text, DATA: json.dumps(run, indent=1) + "\n"}
-    files |= {os.path.join(IMAGES, name): svg for name, svg in plots(run).items()}
-    for path, content in files.items():
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(content)
+    files.write(PAGE, text)
+    files.write_json(DATA, run)
+    for name, svg in plots(run).items():
+        files.write(os.path.join(IMAGES, name), svg)
     print(f"wrote {shown(PAGE)}, {shown(DATA)} and curves in {shown(IMAGES)}")

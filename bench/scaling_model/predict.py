@@ -17,6 +17,20 @@ BATCHES, MOST_STEPS, LEAST_STEPS = 192, 24, 5
 
 
 @dataclasses.dataclass(frozen=True)
+class Batches:
+    """The mini-batches of a choice."""
+
+    profile: Profile
+    file: str = ""  # that describes them
+    cut: float | None = None  # of the graph's partitions, if the file says it
+
+    @property
+    def title(self) -> str:
+        words = f"[{','.join(map(str, self.profile.fanouts))}] x {self.profile.batch_size}"
+        return f"{words} ({self.file})" if self.file else words
+
+
+@dataclasses.dataclass(frozen=True)
 class Choice:
     """The settings that vary beside the number of machines."""
 
@@ -24,16 +38,16 @@ class Choice:
     cut: float | None  # None: that of random placement
     row_bytes: int
     hit_rate: float
-    profile: Profile
+    batches: Batches
 
     def words(self) -> dict[str, str]:
-        cut = "random placement" if self.cut is None else f"cut {self.cut:g}"
+        cut = "random placement" if self.cut is None else f"cut {self.cut:.12g}"
         return {
-            "gigabits": f"{self.gigabits:g} Gbit/s",
+            "gigabits": f"{self.gigabits:.12g} Gbit/s",
             "cut": cut,
             "row_bytes": f"{self.row_bytes} B per row" if self.row_bytes else "no rows",
-            "hit_rate": f"hit rate {self.hit_rate:g}",
-            "profile": f"[{','.join(map(str, self.profile.fanouts))}] x {self.profile.batch_size}",
+            "hit_rate": f"hit rate {self.hit_rate:.12g}",
+            "batches": self.batches.title,
         }
 
 
@@ -62,8 +76,9 @@ class Prediction:
             "cut": self.choice.cut,
             "row_bytes": self.choice.row_bytes,
             "hit_rate": self.choice.hit_rate,
-            "fanouts": self.choice.profile.fanouts,
-            "batch_size": self.choice.profile.batch_size,
+            "fanouts": self.choice.batches.profile.fanouts,
+            "batch_size": self.choice.batches.profile.batch_size,
+            **({"profile": self.choice.batches.file} if self.choice.batches.file else {}),
             **dataclasses.asdict(self.outcome),
             "bottleneck": self.outcome.bottleneck,
         }
@@ -71,14 +86,19 @@ class Prediction:
 
 def choices(
     gigabits: Sequence[float],
-    cuts: Sequence[float | None],
+    cuts: Sequence[float | None] | None,
     widths: Sequence[int],
     hit_rates: Sequence[float],
-    profiles: Sequence[Profile],
+    batches: Sequence[Batches],
 ) -> list[Choice]:
-    return [
-        Choice(*each) for each in itertools.product(gigabits, cuts, widths, hit_rates, profiles)
+    """Returns all combinations, each once. Without `cuts`, that of the batches is taken."""
+    found = [
+        Choice(rate, each.cut if cuts is None else cut, width, hit_rate, each)
+        for rate, cut, width, hit_rate, each in itertools.product(
+            gigabits, [None] if cuts is None else cuts, widths, hit_rates, batches
+        )
     ]
+    return list(dict.fromkeys(found))
 
 
 def names(of: Sequence[Choice]) -> list[str]:
@@ -107,7 +127,7 @@ def predict(
                 device=machines.device,
                 frame_extra=WIRE,
             )
-            work = Workload(choice.profile, choice.row_bytes, choice.hit_rate)
+            work = Workload(choice.batches.profile, choice.row_bytes, choice.hit_rate)
             every = min(count, MOST_MACHINES) * machines.trainers
             steps = min(MOST_STEPS, max(LEAST_STEPS, BATCHES // every))
             found.append(Prediction(count, choice, simulate(cluster, work, times, steps)))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lines that bench/scaling prints while it works."""
 
-import sys
+import functools
 
+from harness import progress
 
-def say(text: str) -> None:
-    print(f"bench/scaling: {text}", file=sys.stderr, flush=True)
+say = functools.partial(progress.say, "bench/scaling")

@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Service times: how much processor time each piece of work takes, measured by bench/scaling measure."""
+"""Service times: how much processor time each piece of work takes, measured by bench/scaling measure.
+
+The functions named `..._counts` say which work a mini-batch has. They are the only place that says so:
+measure fits the times to their results, and the simulation multiplies them by the times.
+"""
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from scaling_model.workload import MIB, Message, Part, Profile, Round, Workload
+from scaling_model import checked
+from scaling_model.workload import MIB, Message, Profile, Round, Workload, messages
 
 CACHED_NODES = 1 << 14
 
@@ -58,34 +65,22 @@ class ServiceTimes:
     variation: float  # the standard deviation of a batch's time, by its mean
 
 
-def trainer_counts(found: list[Round], work: Workload, requests: float, others: int) -> list[float]:
-    """Returns how often a mini-batch has each of TRAINER's pieces of work."""
-    local_rows = sum(each.local.rows + each.cached for each in found)
-    remote_rows = others * sum(each.remote.rows for each in found)
-    return [
-        1.0,
-        float(len(found)),
-        sum(each.local.edges * distance(each) for each in found),
-        sum(each.local.rows * distance(each) for each in found),
-        sum(each.local.seeds for each in found),
-        sum(each.local.edges for each in found),
-        local_rows,
-        local_rows * work.row_bytes,
-        requests,
-        others * sum(each.remote.seeds for each in found),
-        others * sum(each.remote.edges for each in found),
-        remote_rows,
-        remote_rows * work.row_bytes,
-    ]
+# The number of times that each piece of work of TrainerTimes or DaemonTimes is done.
+Counts = dict[str, float]
 
 
-def daemon_counts(found: list[Round], work: Workload, requests: float, others: int) -> list[float]:
-    """Returns how often a mini-batch has each of DAEMON's pieces of work, at all daemons together."""
-    seeds, edges, rows = (
-        others * sum(getattr(each.remote, name) for each in found)
-        for name in ("seeds", "edges", "rows")
-    )
-    return [requests, seeds, edges, rows, rows * work.row_bytes]
+def seconds_of(times: TrainerTimes | DaemonTimes, counts: Counts) -> float:
+    """Returns the processor time of some pieces of work."""
+    return sum(count * float(getattr(times, name)) for name, count in counts.items())
+
+
+def total(several: Iterable[Counts]) -> Counts:
+    """Returns the sum of some counts, name by name."""
+    found: Counts = collections.defaultdict(float)
+    for counts in several:
+        for name, count in counts.items():
+            found[name] += count
+    return dict(found)
 
 
 def distance(of: Round) -> float:
@@ -93,35 +88,62 @@ def distance(of: Round) -> float:
     return max(0.0, math.log2(max(of.inputs, 1.0) / CACHED_NODES))
 
 
-def far_seconds(times: TrainerTimes, of: Round) -> float:
-    """Returns the processor time of a round's edges and rows that follows from the size of the batch."""
-    return distance(of) * (of.local.edges * times.far_edge + of.local.rows * times.far_row)
+def far_counts(of: Round) -> Counts:
+    """Returns the work of a trainer's round that follows from the size of the batch."""
+    far = distance(of)
+    return {"far_edge": of.local.edges * far, "far_row": of.local.rows * far}
 
 
-def local_seconds(times: TrainerTimes, part: Part, cached: float, width: int) -> float:
-    """Returns the processor time of what a round reads from the trainer's own machine."""
-    rows = part.rows + cached
-    sampled = part.seeds * times.seed + part.edges * times.edge
-    return sampled + rows * (times.row + width * times.row_byte)
+def local_counts(of: Round, width: int) -> Counts:
+    """Returns the work of a trainer's round that reads from the trainer's own machine."""
+    rows = of.local.rows + of.cached
+    return {
+        "seed": of.local.seeds,
+        "edge": of.local.edges,
+        "row": rows,
+        "row_byte": rows * width,
+    }
 
 
-def answer_seconds(times: TrainerTimes, message: Message, width: int) -> float:
-    """Returns the processor time of a request and its answer at the trainer."""
-    return (
-        message.count * times.request
-        + message.seeds * times.remote_seed
-        + message.edges * times.remote_edge
-        + message.rows * (times.remote_row + width * times.remote_byte)
-    )
+def answer_counts(message: Message, width: int) -> Counts:
+    """Returns the work of a request and its answer at the trainer."""
+    return {
+        "request": message.count,
+        "remote_seed": message.seeds,
+        "remote_edge": message.edges,
+        "remote_row": message.rows,
+        "remote_byte": message.rows * width,
+    }
 
 
-def daemon_seconds(times: DaemonTimes, message: Message, width: int) -> float:
-    """Returns the processor time of a request at the daemon."""
-    return (
-        message.count * times.request
-        + message.seeds * times.seed
-        + message.edges * times.edge
-        + message.rows * (times.row + width * times.byte)
+def request_counts(message: Message, width: int) -> Counts:
+    """Returns the work of a request at the daemon."""
+    return {
+        "request": message.count,
+        "seed": message.seeds,
+        "edge": message.edges,
+        "row": message.rows,
+        "byte": message.rows * width,
+    }
+
+
+def trainer_counts(found: Sequence[Round], work: Workload, others: int) -> Counts:
+    """Returns the work of a mini-batch at its trainer, which asks so many other machines."""
+    width = work.row_bytes
+    counts: list[Counts] = [{"batch": 1.0}]
+    for each in found:
+        counts += [{"round": 1.0}, far_counts(each), local_counts(each, width)]
+        for message in messages(work, each.remote):
+            counts.append(answer_counts(message.times(others), width))
+    return total(counts)
+
+
+def daemon_counts(found: Sequence[Round], work: Workload, others: int) -> Counts:
+    """Returns the work of a mini-batch at all daemons together."""
+    return total(
+        request_counts(message.times(others), work.row_bytes)
+        for each in found
+        for message in messages(work, each.remote)
     )
 
 
@@ -137,21 +159,41 @@ class Measured:
     times: ServiceTimes
     profiles: tuple[Profile, ...]
 
-    def profile(self, fanouts: tuple[int, ...], batch_size: int) -> Profile | None:
+    def profile(self, fanouts: Sequence[int], batch_size: int) -> Profile:
+        """Returns the profile of some mini-batches; throws RuntimeError if they were not measured."""
         wanted = (tuple(fanouts), batch_size)
-        return next((p for p in self.profiles if (p.fanouts, p.batch_size) == wanted), None)
+        for each in self.profiles:
+            if (each.fanouts, each.batch_size) == wanted:
+                return each
+        known = "; ".join(
+            f"--fanouts {','.join(map(str, each.fanouts))} --batch_size {each.batch_size}"
+            for each in self.profiles
+        )
+        raise RuntimeError(
+            f"mini-batches of --fanouts {','.join(map(str, fanouts))} --batch_size {batch_size} have "
+            f"not been measured; describe those of your graph by bench/scaling profile, or choose one "
+            f"of: {known}"
+        )
 
 
-def read_times(values: dict[str, Any]) -> ServiceTimes:
+def read_times(values: Any) -> ServiceTimes:
+    """Reads service times from JSON; throws checked.InvalidError."""
+
+    def times_of(part: str, names: tuple[str, ...]) -> dict[str, float]:
+        unknown = [name for name in checked.value(values, part) if name not in names]
+        if unknown:
+            raise checked.wrong(part, unknown, f"only the names {', '.join(names)}")
+        return {name: checked.number(values, f"{part}.{name}") for name in names}
+
     return ServiceTimes(
-        TrainerTimes(**values["trainer"]),
-        DaemonTimes(**values["daemon"]),
-        values["wake"],
-        values["variation"],
+        TrainerTimes(**times_of("times.trainer", TRAINER)),
+        DaemonTimes(**times_of("times.daemon", DAEMON)),
+        checked.number(values, "times.wake"),
+        checked.number(values, "times.variation", 0, 1),
     )
 
 
-def of(values: dict[str, Any]) -> Measured:
-    """Returns what a file of measure says."""
-    profiles = tuple(Profile.read(each) for each in values["profiles"])
-    return Measured(read_times(values["times"]), profiles)
+def of(values: Any) -> Measured:
+    """Returns what a file of measure says; throws checked.InvalidError."""
+    times = read_times(values)
+    return Measured(times, tuple(map(Profile.read, checked.several(values, "profiles"))))

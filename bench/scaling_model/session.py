@@ -15,7 +15,7 @@ import time
 from typing import Any
 
 from scaling_model.graph import NAME
-from scaling_model.hosts import PORT, Hosts, bytes_of, processor_seconds
+from scaling_model.hosts import PORT, Hosts, processor_seconds
 
 READY_SECONDS, QUIET, LEAST_BATCHES = 120, 0.1, 5
 BENCH = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -28,14 +28,13 @@ class Observed:
     batches_per_second: float  # the sum of all trainers
     trainer_seconds: float  # processor time
     daemon_seconds: float  # the sum of all daemons
-    sent_bytes: float  # by the interface of a host
-    received_bytes: float
     variation: float  # standard deviation of the time between batches of a trainer, by its mean
     frontier: list[float]
     edges: list[float]
     local: list[float]
     hit_rate: float
     disturbance: float  # share of the processors' time that other programs used
+    cable_seconds: float = 0.0  # processor time of the program that delays frames
 
 
 def used_seconds() -> float:
@@ -172,15 +171,12 @@ class Session:
         return json.loads(line)
 
     def taken(self) -> list[float]:
-        """Returns the processor time of trainers and of daemons, the bytes received and sent, and the
-        processor time of this machine."""
-        traffic = [bytes_of(each.pid) for each in self.daemons]
+        """Returns the processor time of trainers, of daemons, of the cable, and of this machine."""
         return [
             sum(processor_seconds(each.pid) for each in self.trainers),
             sum(processor_seconds(each.pid) for each in self.daemons),
-            float(sum(received for received, _ in traffic)),
-            float(sum(sent for _, sent in traffic)),
-            used_seconds() - self.hosts.cable_seconds(),
+            self.hosts.cable_seconds(),
+            used_seconds(),
         ]
 
     def measure(self, job: dict[str, Any], seconds: float, warm: int = 8) -> Observed:
@@ -192,7 +188,7 @@ class Session:
         begin = time.monotonic() + 0.2
         end = begin + max(seconds, LEAST_BATCHES * max(each["step"] for each in found))
         for number in everyone:
-            self.ask(number, [begin, end])
+            self.ask(number, end)
         time.sleep(max(0.0, begin - time.monotonic()))
         before, started = self.taken(), time.monotonic()
         time.sleep(max(0.0, end - time.monotonic()))
@@ -200,8 +196,8 @@ class Session:
         results = [self.answer(number) for number in everyone]
         rate = sum(rate_between(each["ends"], started, stopped) for each in results)
         done = rate * (stopped - started)
-        trainer, daemon, received, sent, used = (b - a for a, b in zip(before, after))
-        others = max(0.0, used - trainer - daemon)
+        trainer, daemon, cable, used = (b - a for a, b in zip(before, after))
+        others = max(0.0, used - trainer - daemon - cable)
         times = [b - a for each in results for a, b in zip(each["ends"], each["ends"][1:])]
         hits = sum(each["cache"]["hits"] for each in results)
         looked_up = hits + sum(each["cache"]["misses"] for each in results)
@@ -209,14 +205,13 @@ class Session:
             rate,
             trainer / done,
             daemon / done,
-            sent / done,
-            received / done,
             statistics.pstdev(times) / statistics.mean(times) if len(times) > 1 else 0.0,
             [statistics.mean(each) for each in zip(*(one["frontier"] for one in found))],
             [statistics.mean(each) for each in zip(*(one["edges"] for one in found))],
             [statistics.mean(each) for each in zip(*(one["local"] for one in found))],
             hits / looked_up if looked_up else 0.0,
             others / (stopped - started) / (os.cpu_count() or 1),
+            cable / done,
         )
 
 

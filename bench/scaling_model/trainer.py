@@ -2,9 +2,9 @@
 """A trainer that is measured: python3 -m scaling_model.trainer RANK.
 
 Each line of standard input is a job as JSON: "fanouts", "batch_size", "feature" (null: none), "workers",
-"compute" (seconds of processor time of a step) and "warm" (batches before). It answers "ready" with the
-numbers of its batches when it is warm, then reads the times at which to begin to count and to end, and
-prints the times at which batches were done.
+"compute" (seconds of processor time of a step) and "warm" (batches before). When it is warm, it prints
+the numbers of nodes and edges of its batches and the time of a step; then it reads the time at which to
+end, and prints the times at which batches were done.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def serve(g: Any, rank: int, job: dict[str, Any]) -> dict[str, Any]:
             seen.append(step)
     print(json.dumps({**numbers(g, rank, seen), "step": time.monotonic() - begun}), flush=True)
     del seen
-    _, end = json.loads(sys.stdin.readline())
+    end = json.loads(sys.stdin.readline())
     before = cache_counts(g)
     ends = []
     while time.monotonic() < end:

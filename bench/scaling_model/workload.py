@@ -9,12 +9,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from scaling_model import checked
+
 MIB = 1 << 20
 # Those of libclient/client: larger rows do not travel with a hop, but in pieces over a connection of
 # their own (routing/hop_executor.cc, link/row_calls.h).
 ROWS_WITH_HOP, PIECE = 4 * MIB, 2 * MIB
 # The bytes of a message beside its arrays: Cap'n Proto's call, the answer, and the Finish after it.
 REQUEST_BYTES, ANSWER_BYTES = 300.0, 120.0
+ID_BYTES, EDGE_ID_BYTES = 4, 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,14 +39,17 @@ class Profile:
         return self.frontier[round_] - (self.frontier[round_ - 1] if round_ else 0.0)
 
     @staticmethod
-    def read(values: dict[str, Any]) -> Profile:
-        return Profile(
-            tuple(values["fanouts"]),
-            values["batch_size"],
-            tuple(values["frontier"]),
-            tuple(values["edges"]),
-            values["nodes"],
-        )
+    def read(values: Any) -> Profile:
+        """Reads a profile from JSON; throws checked.InvalidError."""
+        fanouts = checked.numbers(values, "fanouts", least=1, whole=True)
+        nodes = checked.number(values, "nodes", 1, whole=True)
+        batch_size = checked.number(values, "batch_size", 1, whole=True)
+        hops = len(fanouts)
+        frontier = checked.numbers(values, "frontier", hops + 1, 1, nodes)
+        if list(frontier) != sorted(frontier):
+            raise checked.wrong("frontier", list(frontier), "numbers that do not fall")
+        edges = checked.numbers(values, "edges", hops)
+        return Profile(fanouts, batch_size, frontier, edges, nodes)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,8 +59,6 @@ class Workload:
     profile: Profile
     row_bytes: int = 0  # 0: no features are read
     hit_rate: float = 0.0  # of the row cache, for rows of other machines
-    id_bytes: int = 4
-    edge_id_bytes: int = 4  # 0: the sampler returns no ids of edges
 
 
 class Growth:
@@ -195,14 +199,14 @@ def messages(work: Workload, part: Part) -> list[Message]:
     if part.seeds + part.rows < 1e-6:
         return []
     row_bytes = part.row_bytes(work.row_bytes)
-    asked = REQUEST_BYTES + part.seeds * work.id_bytes
-    answered = ANSWER_BYTES + part.seeds + part.edges * (work.id_bytes + work.edge_id_bytes)
+    asked = REQUEST_BYTES + part.seeds * ID_BYTES
+    answered = ANSWER_BYTES + part.seeds + part.edges * (ID_BYTES + EDGE_ID_BYTES)
     rows = part.rows
     apart: list[Message] = []
     if row_bytes > ROWS_WITH_HOP:
         count = math.ceil(row_bytes / PIECE)
         apart = [
-            Message(REQUEST_BYTES + rows / count * work.id_bytes,
+            Message(REQUEST_BYTES + rows / count * ID_BYTES,
                     ANSWER_BYTES + row_bytes / count, 0.0, 0.0, rows / count, True)
         ] * count  # fmt: skip
         rows = row_bytes = 0.0
@@ -210,6 +214,6 @@ def messages(work: Workload, part: Part) -> list[Message]:
         return apart
     # A hop names the rows of its seeds by their position; without rules there are ids.
     if not part.seeds:
-        asked += rows * work.id_bytes
+        asked += rows * ID_BYTES
     hop = Message(asked, answered + row_bytes, part.seeds, part.edges, rows, False)
     return [hop, *apart]

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the Python environment of the systems that graphd is compared with, from PyPI alone."""
 
+import functools
 import json
 import os
 import subprocess
 import sys
 import time
+
+from harness import progress
 
 # Without these, nothing can be compared.
 REQUIRED = ("torch==2.2.1", "dgl==2.1.0", "torchdata==0.7.1", "numpy<2", "pandas", "pyyaml", "pydantic",
@@ -14,6 +17,8 @@ REQUIRED = ("torch==2.2.1", "dgl==2.1.0", "torchdata==0.7.1", "numpy<2", "pandas
 # are compiled take some minutes each.
 OPTIONAL = ("torch-scatter==2.1.2", "torch-sparse==0.6.18", "pyg-lib", "graphlearn-torch==0.2.4")
 OPTIONAL_MINUTES = 40
+
+say = functools.partial(progress.say, "bench/compare")
 
 
 def pip(folder, arguments, minutes=None):
@@ -71,7 +76,3 @@ def versions(folder):
         for each in json.loads(listed.stdout)
         if each["name"].lower().replace("_", "-") in names - {"wheel", "setuptools", "psutil"}
     }
-
-
-def say(text):
-    print(f"bench/compare: {text}", file=sys.stderr, flush=True)

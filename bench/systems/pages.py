@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pages that show the result of a comparison: a report in HTML, and docs/performance.md."""
 
-from harness import machine, page
+from harness import machine, page, table
 
 from systems import results
 from systems.rows import SYSTEMS
@@ -86,13 +86,6 @@ def report(run):
          ("Settings", page.facts((name, SETTINGS[name]) for name in run["systems"]))])  # fmt: skip
 
 
-def markdown_table(headings, rows):
-    def line(cells):
-        return f"| {' | '.join(str(cell).replace('|', '&#124;') for cell in cells)} |"
-
-    return "\n".join([line(headings), "|" + "---|" * len(headings), *map(line, rows)])
-
-
 def markdown(run):
     """Returns the text of docs/performance.md."""
     out = [INTRODUCTION.format(command=run["command"]), "## Results\n", READING]
@@ -101,13 +94,13 @@ def markdown(run):
     if run["load_before"][0] > 0.5:
         out.append(BUSY.format(load=run["load_before"][0]))
     rows = results.table_rows(run)
-    out.append(markdown_table(results.headings(run), rows))
+    out.append(table.markdown(results.headings(run), rows))
     out.append("\nThe limits are:\n")
     limits = [(row["limit_title"], results.title(row)) for row in run["rows"] if row["limit_title"]]
     out += grouped(limits)
     out += [
         "\n## The machine\n",
-        markdown_table(["property", "value"], facts(run)),
+        table.markdown(["property", "value"], facts(run)),
         "\n## Settings\n",
     ]
     out += [f"- **{name}**: {SETTINGS[name]}" for name in run["systems"]]

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 from bench_tools import build_folder
-from scaling_model import graph, service_times, validate
+from scaling_model import graph, validate
 from scaling_model.measure import Line, fitted, width
 from scaling_model.service_times import Measured, ServiceTimes
 from scaling_model.session import described
@@ -56,7 +56,10 @@ class Hosts(unittest.TestCase):
             profile = described(self.build, config, [10], 500)
             self.assertAlmostEqual(profile["cut"], cut, delta=0.03)
             self.assertEqual((profile["nodes"], profile["edges"]), (NODES, [5000]))
-            service_times.Measured(None, (Profile.read(profile),))
+            self.assertEqual(profile["parts"], 4)
+            Profile.read(profile)
+        config, _ = graph.partition(self.graph, self.graphctl, 1, "random")
+        self.assertIsNone(described(self.build, config, [10], 500)["cut"])
         with self.assertRaisesRegex(RuntimeError, "can't be sampled"):
             described(self.build, os.path.join(self.folder.name, "none.json"), [10], 500)
 

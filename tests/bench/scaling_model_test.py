@@ -3,15 +3,19 @@
 """Tests that the simulation of bench/scaling agrees with formulas where nothing overlaps, and that more
 of anything good never makes it slower."""
 import dataclasses
-import json
-import os
-import tempfile
 import unittest
 
-from bench_tools import ROOT, parsed, run
-from scaling_model import events, pages, plot
-from scaling_model.cluster import Cluster, demand, simulate, wire_bytes
-from scaling_model.service_times import DaemonTimes, ServiceTimes, TrainerTimes
+import bench_tools  # noqa: F401  finds the modules of bench/
+from scaling_model import events
+from scaling_model.cluster import Cluster, simulate, wire_bytes
+from scaling_model.service_times import (
+    DaemonTimes,
+    ServiceTimes,
+    TrainerTimes,
+    daemon_counts,
+    seconds_of,
+    trainer_counts,
+)
 from scaling_model.workload import (
     ROWS_WITH_HOP,
     Growth,
@@ -33,6 +37,20 @@ FREE = ServiceTimes(TrainerTimes(), DaemonTimes(), 0.0, 0.0)
 
 def rate(cluster, work=WORK, times=TIMES, steps=12):
     return simulate(cluster, work, times, steps).batches_per_second
+
+
+def needed_seconds(cluster, work, times):
+    """Returns the processor time of a mini-batch at all machines."""
+    found, others = cluster.rounds(work), cluster.machines - 1
+    return (seconds_of(times.trainer, trainer_counts(found, work, others))
+            + seconds_of(times.daemon, daemon_counts(found, work, others)))
+
+
+def link_bytes(cluster, work):
+    """Returns the bytes of a mini-batch on its trainer's link, in both directions."""
+    return (cluster.machines - 1) * sum(
+        wire_bytes(message.asked, 0) + wire_bytes(message.answered, 0)
+        for each in cluster.rounds(work) for message in messages(work, each.remote))
 
 
 class Formulas(unittest.TestCase):
@@ -58,14 +76,14 @@ class Formulas(unittest.TestCase):
     def test_a_busy_link_passes_its_rate(self):
         for machines in (2, 4, 32):
             cluster = Cluster(machines, 8, link_rate=1e7, workers=4)
-            needed = demand(cluster, WORK, FREE)["link_bytes"]
+            needed = link_bytes(cluster, WORK)
             outcome = simulate(cluster, WORK, FREE, steps=12)
             self.near(outcome.batches_per_second, machines * 1e7 / 8 / needed, 0.06)
             self.assertEqual(outcome.bottleneck, "link")
 
     def test_busy_processors_do_what_their_time_allows(self):
         cluster = Cluster(4, 2, shared_cores=True)
-        needed = demand(cluster, WORK, TIMES)["seconds"]
+        needed = needed_seconds(cluster, WORK, TIMES)
         outcome = simulate(cluster, WORK, TIMES)
         self.near(outcome.batches_per_second, 2 / needed, 0.03)
         self.assertEqual(outcome.bottleneck, "processor")
@@ -81,12 +99,12 @@ class Formulas(unittest.TestCase):
         alone, pair = (rate(Cluster(m, 2, link_rate=1e6, cut=0.0)) for m in (1, 2))
         # Batches are smaller, because all neighbours are in a half of the graph.
         self.assertGreater(pair, 2 * alone)
-        self.assertEqual(demand(Cluster(2, 2, cut=0.0), WORK, TIMES).get("link_bytes", 0), 0)
+        self.assertEqual(link_bytes(Cluster(2, 2, cut=0.0), WORK), 0)
 
     def test_all_rows_in_the_cache_leave_hops_only(self):
         cached = dataclasses.replace(WORK, hit_rate=1.0)
         nothing = dataclasses.replace(WORK, row_bytes=0)
-        all_of, none_of = (demand(Cluster(2, 2), work, FREE)["link_bytes"] for work in (cached, nothing))
+        all_of, none_of = (link_bytes(Cluster(2, 2), work) for work in (cached, nothing))
         self.near(all_of, none_of)
 
 
@@ -179,67 +197,6 @@ class Engine(unittest.TestCase):
             port.send(flow, 10.0).then(lambda name=name: ends.update({name: clock.now}))
         clock.run()
         self.assertEqual(ends, {"a1": 1.0, "b1": 2.0, "a2": 3.0, "a3": 4.0})
-
-
-class Command(unittest.TestCase):
-    def test_predictions_are_a_table_and_curves(self):
-        with tempfile.TemporaryDirectory(prefix="graphd-scaling-test-") as folder:
-            svg, out = (os.path.join(folder, name) for name in ("a.svg", "a.json"))
-            done = run("scaling", "predict", "--machines", "1,2", "--gigabits", "1,100", "--cut",
-                       "0.1,random", "--trainers", "1", "--svg", svg, "--json", out)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("2 x 1 Gbit/s, random placement", done.stdout)
-            with open(svg, encoding="utf-8") as file:
-                text, counts = parsed(file.read())
-            self.assertIn("100 Gbit/s, cut 0.1", text)
-            self.assertEqual(counts["{http://www.w3.org/2000/svg}polyline"], 4)
-            with open(out, encoding="utf-8") as file:
-                rows = json.load(file)["predictions"]
-            self.assertEqual(len(rows), 8)
-            slow, fast = (next(row["batches_per_second"] for row in rows
-                               if row["machines"] == 2 and row["cut"] is None
-                               and row["gigabits"] == gigabits) for gigabits in (1, 100))
-            self.assertGreater(fast, 2 * slow)
-
-    def test_mistakes_are_named(self):
-        for arguments, said in ((("--cut", "2"), "from 0 to 1"), (("--machines", "0"), "from 1"),
-                                (("--gigabits", "x"), "expected numbers"),
-                                (("--fanouts", "3"), "have not been measured"),
-                                (("--times", "/nonexistent"), "/nonexistent can't be read"),
-                                (("--profile", os.path.join(ROOT, "docs", "performance.json")),
-                                 "is no profile")):
-            done = run("scaling", "predict", *arguments)
-            self.assertNotEqual(done.returncode, 0, arguments)
-            self.assertIn(said, done.stderr)
-            self.assertNotIn("Traceback", done.stderr)
-
-    def test_help_has_examples(self):
-        self.assertIn("bench/scaling predict --gigabits", run("scaling", "--help").stdout)
-
-
-class Page(unittest.TestCase):
-    def setUp(self):
-        with open(pages.DATA, encoding="utf-8") as file:
-            self.run_of_docs = json.load(file)
-
-    def test_the_page_and_its_curves_are_made_from_its_data(self):
-        with open(pages.PAGE, encoding="utf-8") as file:
-            text = file.read()
-        hint = "write it again: bench/scaling validate --write_docs docs/scaling.json"
-        self.assertEqual(text, pages.page(text, self.run_of_docs), hint)
-        for name, svg in pages.plots(self.run_of_docs).items():
-            with open(os.path.join(pages.IMAGES, name), encoding="utf-8") as file:
-                self.assertEqual(file.read(), svg, hint)
-            self.assertIn(f"_static/{name}", text)
-
-    def test_the_data_has_cases_of_each_number_of_hosts(self):
-        hosts = {case["case"]["hosts"] for case in self.run_of_docs["cases"]}
-        self.assertEqual(hosts, {1, 2, 3, 4})
-        self.assertGreaterEqual(len(self.run_of_docs["cases"]), 10)
-
-    def test_plots_escape_names(self):
-        text, _ = parsed(plot.curves("a<b", "x", "y", {"s&t": [(1.0, 2.0), (2.0, 3.0)]}))
-        self.assertIn("s&t", text)
 
 
 if __name__ == "__main__":
