@@ -12,11 +12,12 @@ import sys
 import tempfile
 
 from harness import programs, table
-from harness.paths import program, shown
+from harness.paths import has, program, shown
 
 DESCRIPTION = """\
 Compares two builds by the instructions that they execute for a fixed set of kernels: hops, mini-batches
-by each method, walks and negative samples, all on small graphs. valgrind counts them, so that the load
+by each method, walks and negative samples on small graphs, the gathering of rows, requests in messages,
+and pushes to an embedding. valgrind counts them, so that the load
 of the machine has no influence. The exit code is 1 if a kernel of BUILD_B takes more than 3 % more
 instructions than in BUILD_A.
 
@@ -30,13 +31,17 @@ examples:
   bench/guard --save main.json build/release        # counts one build, for later
   bench/guard main.json build/release               # compares with what was saved"""
 
-PROGRAM = "sampling_bench"
-# Kernels whose number of iterations is not fixed by their registration; valgrind runs each once.
-KERNELS = (
-    r"BM_UniformHop/nodes:20000|BM_MiniBatch/small/(uniform|weighted|labor|temporal_recent)$|"
+# Program -> its kernels whose number of iterations is not fixed by their registration; valgrind runs
+# each once.
+KERNELS = {
+    "sampling_bench": r"BM_UniformHop/nodes:20000|"
+    r"BM_MiniBatch/small/(uniform|weighted|labor|temporal_recent)$|"
     r"BM_MiniBatch/typed_small/(uniform|weighted)$|BM_RandomWalk/(in|out)/small|"
-    r"BM_PinSageNeighbors/small|BM_GlobalUniformNegatives/small"
-)
+    r"BM_PinSageNeighbors/small|BM_GlobalUniformNegatives/small",
+    "kernel_bench": r".",
+}
+# Every build has this program. A build from before the others existed is compared without them.
+OLDEST = "sampling_bench"
 BEGIN, END = "benchmark::State::StartKeepRunning*", "benchmark::State::FinishKeepRunning*"
 
 
@@ -66,15 +71,23 @@ def parser():
     return made
 
 
-def kernels(path, pattern):
-    """Returns a filter for the kernels of a program that match. Exits if there is none."""
-    names = [name for name in programs.names(path, KERNELS) if re.search(pattern, name)]
-    if not names:
+def kernels(build, pattern):
+    """Returns {path of a program: filter for its kernels that match}. Exits if there is none."""
+    found, names = {}, []
+    for name, all_kernels in KERNELS.items():
+        if name != OLDEST and not has(build, [name]):
+            print(f"{shown(build)} has no {name}; its kernels are not compared", file=sys.stderr)
+            continue
+        path = program(build, name)
+        those = list(programs.names(path, all_kernels))
+        names += those
+        if chosen := [each for each in those if re.search(pattern, each)]:
+            found[path] = "|".join(f"^{re.escape(each)}$" for each in chosen)
+    if not found:
         sys.exit(
-            f"bench/guard: no kernel matches --filter '{pattern}'; there are: "
-            + ", ".join(programs.names(path, KERNELS))
+            f"bench/guard: no kernel matches --filter '{pattern}'; there are: " + ", ".join(names)
         )
-    return "|".join(f"^{re.escape(name)}$" for name in names)
+    return found
 
 
 def instructions(path, chosen):
@@ -142,12 +155,13 @@ def measured(build, args):
     if os.path.isfile(build):
         with open(build, encoding="utf-8") as file:
             return json.load(file)
-    path = program(os.path.realpath(build), PROGRAM)
-    chosen = kernels(path, args.filter)
-    found = {name: {"instructions": count} for name, count in instructions(path, chosen).items()}
-    if not args.no_times:
-        for name, seconds in times(path, chosen).items():
-            found[name]["seconds"] = seconds
+    found = {}
+    for path, chosen in kernels(os.path.realpath(build), args.filter).items():
+        for name, count in instructions(path, chosen).items():
+            found[name] = {"instructions": count}
+        if not args.no_times:
+            for name, seconds in times(path, chosen).items():
+                found[name]["seconds"] = seconds
     return found
 
 
