@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <map>
+#include <string>
+
+#include "base/file.h"
+#include "base/mutex.h"
+#include "daemon/restart/descriptor_store.h"
+#include "store/memory_keeper.h"
+
+namespace graphd {
+
+// The memory of tensors that the service manager keeps for the next process: one descriptor, of a
+// directory in a tmpfs that the unit mounts for each process (graphd@.service). Thread-safe.
+class KeptTables final : public store::MemoryKeeper {
+ public:
+  // The beginning of the descriptors' names.
+  static constexpr const char* kPrefix = "tables-";
+
+  // Takes what an earlier process of this service left.
+  explicit KeptTables(DescriptorStore& descriptors);
+
+  // Returns the tmpfs that the unit has mounted for this process, or an empty text if the service
+  // manager keeps nothing, or its unit mounts none.
+  static std::string PrivateTmpfs();
+
+  UniqueFd Take(const std::string& name) override;
+  std::string Keep(const std::string& name, int fd) override;
+  void Remove(const std::string& name) noexcept override;
+  bool next_process_follows() const noexcept override { return next_follows_; }
+  void SetNextProcessFollows(bool follows) noexcept { next_follows_ = follows; }
+
+  // Lets the service manager close what no database names, and logs the reason. Call it once the
+  // store is open, if there is one.
+  void RemoveUseless();
+  // Returns whether the service manager has memory that an earlier process left, and that may have
+  // rows which are nowhere else.
+  bool any_left() const;
+
+ private:
+  mutable Mutex mutex_;
+  std::map<std::string, UniqueFd> passed_ GRAPHD_GUARDED_BY(mutex_);  // empty: it was taken
+  std::atomic<bool> next_follows_ = false;
+};
+
+}  // namespace graphd
