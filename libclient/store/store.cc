@@ -84,6 +84,9 @@ Store::Store(StoreOptions options)
   damage_ = recovery.damage();
   replayed_ = recovery.replayed();
   for (const std::string& what : damage_) LogError(what);
+  if (arena_ != nullptr && arena_->kept()) {
+    LogInfo("took over the memory of tensors of an earlier process, ", arena_->directory());
+  }
   if (replayed_ != 0) LogInfo("replayed ", replayed_, " pushes");
   if (recovery.must_write_back()) {
     write_back_.RunCycle();

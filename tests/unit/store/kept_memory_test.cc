@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -104,6 +105,16 @@ TEST_F(KeptMemoryTest, RowsSurviveKillsInMemoryWithoutAPath) {
   EXPECT_THAT(keeper_->kept, IsEmpty());  // a clean end has removed it
   EXPECT_FALSE(FileExists(NamePath()));
   Check(60);
+}
+
+// That of graphd@.service.
+TEST_F(KeptMemoryTest, AUmaskThatLetsTheGroupWriteDoesNotMakeItUntrusted) {
+  const mode_t before = ::umask(0007);
+  for (uint64_t first = 1; first <= 21; first += 20) PushAndKill(first, first + 19);
+  Check(40);
+  PushAndKill(41, 50, {"old"});
+  Check(50);
+  ::umask(before);
 }
 
 TEST_F(KeptMemoryTest, AKeeperThatRefusesLeavesTheMemoryInTheNamedDirectory) {
