@@ -13,6 +13,8 @@
 #include <cstring>
 #include <deque>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -512,7 +514,12 @@ class Graphd {
     });
     try {
       const auto telling = TellLoading(progress).eagerlyEvaluate(nullptr);
-      auto interrupted = stopping_.addBranch().then([this] {
+      auto interrupted = stopping_.addBranch().then([this]() -> kj::Promise<void> {
+        if (was_terminated_ && kept_tables_->any()) {
+          // The service manager frees their memory when the service has stopped.
+          LogInfo("stops when the tensors of an earlier process are loaded, and on the disk");
+          return kj::NEVER_DONE;
+        }
         LogInfo("stopped while loading");
         listeners_.reset();
         std::_Exit(0);
@@ -684,6 +691,8 @@ int main(int argc, char** argv) {
     SetLogSink(&log.emplace(options->server_name));
     const auto reread = [argc, argv] { return Reread(argc, argv); };
     Graphd(*options, *log, starters_stderr, std::move(descriptors), kept_tables, reread).Run();
+    // Only if the last rows could not be written to the disk is there anything to rescue.
+    if (!kept_tables->next_process_follows()) kept_tables->Rescue();
     return 0;
   } catch (const Error& error) {
     log_last(error.what());
@@ -694,6 +703,6 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     log_last(error.what());
   }
-  if (kept_tables->any_left()) return TryAgainLater(log_last);
+  if (kept_tables->any() && !kept_tables->Rescue()) return TryAgainLater(log_last);
   return ExitCode(code);
 }

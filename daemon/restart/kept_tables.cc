@@ -10,9 +10,12 @@
 #include <cstring>
 #include <set>
 
+#include "base/failure.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "store/memory_rescue.h"
 #include "store/persistent_arena.h"
+#include "store/rows/memory_dir.h"
 
 namespace graphd {
 namespace {
@@ -34,7 +37,7 @@ KeptTables::KeptTables(DescriptorStore& descriptors) {
     if (name == kProbe) {
       descriptors.Remove(name);
     } else if (UniqueFd fd = descriptors.Take(name)) {
-      passed_[name] = std::move(fd);
+      kept_[name] = std::move(fd);
     }
   }
 }
@@ -46,8 +49,8 @@ std::string KeptTables::PrivateTmpfs() {
 
 UniqueFd KeptTables::Take(const std::string& name) {
   const MutexLock lock(mutex_);
-  const auto found = passed_.find(name);
-  if (found == passed_.end() || !found->second) return {};
+  const auto found = kept_.find(name);
+  if (found == kept_.end() || !found->second) return {};
   // A copy: the caller may fail, and another store may then ask for it.
   UniqueFd copy(::fcntl(found->second.get(), F_DUPFD_CLOEXEC, 3));
   if (!copy) ThrowErrno("can't copy the descriptor", name);
@@ -83,18 +86,22 @@ std::string KeptTables::Keep(const std::string& name, int fd) {
     DescriptorStore::Discard(name);
     return why;
   }
+  UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+  if (!copy) ThrowErrno("can't copy the descriptor", name);
+  const MutexLock lock(mutex_);
+  kept_[name] = std::move(copy);
   return {};
 }
 
 void KeptTables::Remove(const std::string& name) noexcept {
   const MutexLock lock(mutex_);
-  passed_.erase(name);
+  kept_.erase(name);
   DescriptorStore::Discard(name);
 }
 
 void KeptTables::RemoveUseless() {
   const MutexLock lock(mutex_);
-  for (auto each = passed_.begin(); each != passed_.end();) {
+  for (auto each = kept_.begin(); each != kept_.end();) {
     const std::string why = store::PersistentArena::WhyUseless(each->first, each->second.get());
     if (why.empty()) {
       ++each;
@@ -102,13 +109,31 @@ void KeptTables::RemoveUseless() {
     }
     LogWarning("the service manager has memory of tensors that is not used, and closes it: ", why);
     DescriptorStore::Discard(each->first);
-    each = passed_.erase(each);
+    each = kept_.erase(each);
   }
 }
 
-bool KeptTables::any_left() const {
+bool KeptTables::any() const {
   const MutexLock lock(mutex_);
-  return !passed_.empty();
+  return !kept_.empty();
+}
+
+bool KeptTables::Rescue() noexcept {
+  const MutexLock lock(mutex_);
+  bool safe = true;
+  for (const auto& [name, fd] : kept_) {
+    const bool copied =
+        LogFailure("copying the memory of tensors to /dev/shm", [&name = name, &fd = fd] {
+          const std::string path =
+              store::CopyToNamedMemory(name, fd.get(), store::kDefaultMemoryDir);
+          if (!path.empty()) {
+            LogWarning("the memory of tensors has rows that are not on the disk: it was copied to ",
+                       path, ", where the next start finds it");
+          }
+        });
+    safe = safe && copied;
+  }
+  return safe;
 }
 
 }  // namespace graphd

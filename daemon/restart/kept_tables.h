@@ -34,13 +34,16 @@ class KeptTables final : public store::MemoryKeeper {
   // Lets the service manager close what no database names, and logs the reason. Call it once the
   // store is open, if there is one.
   void RemoveUseless();
-  // Returns whether the service manager has memory that an earlier process left, and that may have
-  // rows which are nowhere else.
-  bool any_left() const;
+  // Returns whether the service manager has memory of tensors.
+  bool any() const;
+  // Copies memory that a database still needs to /dev/shm, under a name in the database: this
+  // process ends, and the service manager may free what it has. Returns whether all of it is safe
+  // then; what can't be copied is logged. Nothing uses the memory meanwhile.
+  bool Rescue() noexcept;
 
  private:
   mutable Mutex mutex_;
-  std::map<std::string, UniqueFd> passed_ GRAPHD_GUARDED_BY(mutex_);  // empty: it was taken
+  std::map<std::string, UniqueFd> kept_ GRAPHD_GUARDED_BY(mutex_);  // copies of the manager's
   std::atomic<bool> next_follows_ = false;
 };
 

@@ -19,7 +19,7 @@ struct MemoryName {
   std::string place;  // the name of that descriptor, or else the path of the directory
   std::string nonce;
   std::string tmpfs;  // text that differs when the memory can't exist any more
-  // Of `memory-saved` only: what RocksDB had when all rows were in it as well.
+  // Only in `memory-saved`: RocksDB's numbers when all rows were in it as well.
   uint64_t lsn = 0;
   uint64_t next_id = 0;
 

@@ -49,6 +49,7 @@ named_memory() { find /dev/shm -maxdepth 1 -name 'graphd-*' | wc -l; }
 
 systemd-sysusers && systemd-tmpfiles --create graphd.conf && systemctl daemon-reload
 make_graph
+# shellcheck disable=SC2119  # there are no more lines
 configure
 set_watchdog 2
 start
@@ -76,23 +77,38 @@ check_taken 4 "the watchdog"
 check "the watchdog has killed it" grep -q 'Watchdog timeout' <(log)
 check "it is still one descriptor" [ "$(descriptors)" = $((before + 1)) ]
 
-# A start that fails does not give the rows up, although its error would occur again.
+# A start that fails does not give the rows up, although systemd frees what it has kept. Without room
+# for a copy in /dev/shm it is tried again until the error is mended; with room, the copy has a name.
+break_configuration() {
+  mv /etc/graphd/debian.conf debian.conf
+  printf 'part_config = "/srv/parts/none.json"\npart_id = 0\n' >/etc/graphd/debian.conf
+}
+mount -o remount,size=40k /dev/shm
 main=$(property MainPID)
-mv /etc/graphd/debian.conf debian.conf
-printf 'part_config = "/srv/parts/none.json"\npart_id = 0\n' >/etc/graphd/debian.conf
+break_configuration
 kill -KILL "$main"
 for _ in $(seq 200); do grep -q 'tries to start every 10 s' <(log) && break; sleep 0.05; done
 check "a failed start says that it is tried again" grep -q 'tries to start every 10 s' <(log)
 mv debian.conf /etc/graphd/debian.conf
 await_next "$main"
 check_taken 5 "after a start that failed"
+check "no part of a copy is left" [ "$(named_memory)" = 0 ]
+mount -o remount,size=50% /dev/shm
+break_configuration
+kill -KILL "$(property MainPID)"
+for _ in $(seq 200); do [ "$(property ActiveState)" = failed ] && break; sleep 0.05; done
+check "a start that fails ends if the rows are safe" [ "$(property ActiveState)" = failed ]
+check "they are in /dev/shm" [ "$(named_memory)" = 1 ]
+mv debian.conf /etc/graphd/debian.conf
+systemctl start graphd@debian || bad "systemctl start"
+check_taken 6 "after a service that failed"
 check_rows
 
 check "systemctl stop" systemctl stop graphd@debian
 check "it keeps nothing" [ "$(descriptors)" = 0 ]
 check "the database has no name of memory" [ -z "$(find /var/lib/graphd -name 'memory*')" ]
 start
-check "tensors that are persistent are read from the disk" [ "$(tensors_taken_over)" = 5 ]
+check "tensors that are persistent are read from the disk" [ "$(tensors_taken_over)" = 6 ]
 systemctl stop graphd@debian
 
 # Without room for another descriptor, the memory has a name in /dev/shm.
@@ -106,21 +122,21 @@ check "the memory is in /dev/shm" [ "$(named_memory)" = 1 ]
 main=$(property MainPID)
 kill -KILL "$main"
 await_next "$main"
-check_taken 6 "kill -9 with memory in /dev/shm"
+check_taken 7 "kill -9 with memory in /dev/shm"
 
-# As after an upgrade: the next process can keep descriptors, and takes the memory that has a name.
+# An upgrade is like this: the next process can keep descriptors, and takes the memory that has a name.
 rm /run/systemd/system/graphd@debian.service.d/few.conf
 systemctl daemon-reload
 main=$(property MainPID)
 kill -KILL "$main"
 await_next "$main"
-check_taken 7 "kill -9 before an upgrade"
+check_taken 8 "kill -9 before an upgrade"
 systemctl restart graphd@debian || bad "systemctl restart"
 await_steps
 check "after a clean end nothing is left in /dev/shm" [ "$(named_memory)" = 0 ]
 main=$(property MainPID)
 kill -KILL "$main"
 await_next "$main"
-check_taken 8 "kill -9 after an upgrade"
+check_taken 9 "kill -9 after an upgrade"
 check_rows
 finish

@@ -7,6 +7,7 @@ set -euo pipefail
 . "$(dirname "$0")/run_inside.sh"
 trap container_stop EXIT
 container_start
+# shellcheck disable=SC2119  # all components
 install_files
 install -m 755 "$bin/../tests/chaos_trainer" "$ROOT/srv"
 container_run /srv/inside_tensors.sh

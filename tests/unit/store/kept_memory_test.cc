@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "store/memory_rescue.h"
 #include "store/persistent_arena.h"
 #include "tests/unit/store/store_helpers.h"
 #include "tests/unit/store/test_keeper.h"
@@ -83,7 +84,7 @@ class KeptMemoryTest : public ::testing::Test {
   std::string Check(uint64_t last) { return Check(last, options_); }
   std::string NamePath() const { return options_.directory + "/memory"; }
   std::string SavedPath() const { return options_.directory + "/memory-saved"; }
-  std::string NamedDirectory() const { return options_.memory_dir; }
+  std::string NamedDirectory() const { return named_.path(); }
 
   const ScratchDirectory scratch_, reference_scratch_;
   const MemoryDirectory named_;
@@ -107,7 +108,7 @@ TEST_F(KeptMemoryTest, RowsSurviveKillsInMemoryWithoutAPath) {
   Check(60);
 }
 
-// That of graphd@.service.
+// The unit graphd@.service has such a umask.
 TEST_F(KeptMemoryTest, AUmaskThatLetsTheGroupWriteDoesNotMakeItUntrusted) {
   const mode_t before = ::umask(0007);
   for (uint64_t first = 1; first <= 21; first += 20) PushAndKill(first, first + 19);
@@ -205,14 +206,14 @@ TEST_F(KeptMemoryTest, WhatWasLeftIsNotTakenAfterAnotherServerHasWritten) {
   keeper_->follows = true;
   Check(20);
   const std::string left = ReadTextFile(SavedPath());
-  StoreOptions old = options_;  // that of a version that knows no keeper
+  StoreOptions old = options_;  // Stands for a version without keepers.
   old.keeper = nullptr;
   old.kept_memory_dir.clear();
   {
     Store store(old);
     ApplyRandom(store, store.FindTable("emb"), 21, 30);
   }
-  WriteFileAtomically(SavedPath(), left);  // which leaves this file
+  WriteFileAtomically(SavedPath(), left);  // The version leaves this file.
   EXPECT_EQ(keeper_->kept.size(), 1U);
   Check(30);
   EXPECT_EQ(keeper_->kept.size(), 2U);  // the memory with 20 pushes is useless
@@ -223,7 +224,7 @@ TEST_F(KeptMemoryTest, BothNamesAreLeftByAKillAndTheFirstCounts) {
   const std::string name = ReadTextFile(NamePath());
   keeper_->follows = true;
   Check(20);
-  WriteFileAtomically(NamePath(), name);  // as if it was killed before it removed this
+  WriteFileAtomically(NamePath(), name);  // A kill before this is removed leaves it.
   PushAndKill(21, 30);
   EXPECT_FALSE(FileExists(SavedPath()));
   Check(30);
@@ -355,6 +356,25 @@ TEST_F(KeptMemoryTest, ForeignDescriptorsAreRefused) {
   }
   WriteFileAtomically(directory + "/owner", owner);
   Check(10);
+}
+
+TEST_F(KeptMemoryTest, ACopyWithANameTakesItsPlaceBeforeTheKeeperFreesIt) {
+  PushAndKill(1, 20);
+  const auto& [name, fd] = *keeper_->kept.begin();
+  const PrivateTmpfs small("size=8k");
+  const std::string before = ReadTextFile(NamePath());
+  EXPECT_THAT(Failure([&] { CopyToNamedMemory(name, fd.get(), small.path()); }),
+              HasSubstr(small.path()));
+  EXPECT_TRUE(fs::is_empty(small.path()));
+  EXPECT_EQ(ReadTextFile(NamePath()), before);
+  const std::string copy = CopyToNamedMemory(name, fd.get(), options_.memory_dir);
+  EXPECT_THAT(copy, StartsWith(options_.memory_dir));
+  EXPECT_EQ(CopyToNamedMemory(name, fd.get(), options_.memory_dir), "");  // it needs none any more
+  EXPECT_THAT(PersistentArena::WhyUseless(name, fd.get()), HasSubstr("does not name it"));
+  keeper_->kept.clear();
+  PushAndKill(21, 30);
+  EXPECT_THAT(keeper_->kept, IsEmpty());
+  EXPECT_EQ(Check(30), copy);
 }
 
 TEST_F(KeptMemoryTest, AFullPrivateTmpfsIsOverloadedAndNamesTheRemedy) {

@@ -25,7 +25,7 @@ namespace graphd::store::testing {
 // A tmpfs that is mounted for one process: each call of MountAgain takes its path away.
 class PrivateTmpfs {
  public:
-  PrivateTmpfs() { Mount(); }
+  explicit PrivateTmpfs(std::string size = "size=256m") : size_(std::move(size)) { Mount(); }
   ~PrivateTmpfs() { ::umount2(path().c_str(), MNT_DETACH); }
   PrivateTmpfs(const PrivateTmpfs&) = delete;
   PrivateTmpfs& operator=(const PrivateTmpfs&) = delete;
@@ -37,10 +37,11 @@ class PrivateTmpfs {
 
  private:
   void Mount() {
-    if (::mount("tmpfs", path().c_str(), "tmpfs", 0, "size=256m,mode=1777") != 0) {
+    if (::mount("tmpfs", path().c_str(), "tmpfs", 0, (size_ + ",mode=1777").c_str()) != 0) {
       throw std::runtime_error("can't mount a tmpfs; this test needs root");
     }
   }
+  const std::string size_;
   const graphd::testing::ScratchDirectory scratch_;
 };
 
@@ -109,7 +110,7 @@ class ParentKeeper final : public MemoryKeeper {
  public:
   std::map<std::string, UniqueFd> kept;
   bool follows = false;
-  std::string refusal;  // what Keep returns
+  std::string refusal;  // Keep returns it
 
   // Begin is called before the fork, InChild in the child before it executes a program, and End
   // after it was killed.
