@@ -161,6 +161,19 @@ std::string MemoryDirectory(const DaemonOptions& options) {
   return {};
 }
 
+// Returns the tmpfs for tensor memory whose descriptor the service manager keeps; empty if there is
+// none, or if the operator has chosen a directory.
+std::string KeptMemoryDirectory(const DaemonOptions& options) {
+  if (options.durability != "process" || options.embedding_memory != 0) return {};
+  if (!options.memory_dir.empty()) return {};
+  const std::string directory = KeptTables::PrivateTmpfs();
+  if (directory.empty() || IsWritableTmpfs(directory)) return directory;
+  LogWarning(directory,
+             " is not a writable tmpfs, so that the memory of tensors can't stay with the ",
+             "service manager; set TemporaryFileSystem= of the unit as graphd@.service does");
+  return {};
+}
+
 }  // namespace
 
 void KeepGraph(const KeptGraph& graph, DescriptorStore& store) {
@@ -251,16 +264,20 @@ LoadedVersion LoadAnother(const DaemonOptions& options, const std::string& part_
 }
 
 std::unique_ptr<store::TensorHost> LoadTensors(const DaemonOptions& options,
-                                               const ServedGraph& graph) {
+                                               const ServedGraph& graph,
+                                               std::shared_ptr<KeptTables> kept) {
   store::TensorHost::Options host;
   host.store.directory = StoreDirectory(options);
   host.store.durability = store::DurabilityFromName(options.durability);
+  host.store.keeper = kept;
+  host.store.kept_memory_dir = KeptMemoryDirectory(options);
   host.store.memory_dir = MemoryDirectory(options);
   host.store.threads = options.compute_threads;
   host.store.memory_bytes = options.embedding_memory;
   host.store.write_back_seconds = options.write_back_seconds;
   auto meta = graph.partitions()[0]->shared_meta();
   auto tensors = std::make_unique<store::TensorHost>(meta, options.parts, std::move(host));
+  kept->RemoveUseless();
   if (const auto status = tensors->status()) {
     LogInfo("opened ", tensors->ListAll().size(), " partitions of tensors in ", status->directory);
     for (const std::string& text : status->damage) LogError("tensors: ", text);

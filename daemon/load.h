@@ -9,6 +9,7 @@
 #include "daemon/options.h"
 #include "daemon/restart/descriptor_store.h"
 #include "daemon/restart/kept_graph.h"
+#include "daemon/restart/kept_tables.h"
 #include "store/tensor_host.h"
 
 // Functions that bring what a daemon serves into memory. They take seconds to hours. Each throws
@@ -43,8 +44,9 @@ LoadedVersion LoadAnother(const DaemonOptions& options, const std::string& part_
 // more than a longer start.
 void KeepGraph(const KeptGraph& graph, DescriptorStore& store);
 
-// Opens the tensors of these partitions.
+// Opens the tensors of these partitions, also from memory that the service manager has kept.
 std::unique_ptr<store::TensorHost> LoadTensors(const DaemonOptions& options,
-                                               const ServedGraph& graph);
+                                               const ServedGraph& graph,
+                                               std::shared_ptr<KeptTables> kept);
 
 }  // namespace graphd

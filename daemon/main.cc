@@ -13,6 +13,8 @@
 #include <cstring>
 #include <deque>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -34,6 +36,7 @@
 #include "daemon/requests/job_file.h"
 #include "daemon/requests/memory_trimmer.h"
 #include "daemon/restart/descriptor_store.h"
+#include "daemon/restart/kept_tables.h"
 #include "daemon/restart/switch_record.h"
 #include "daemon/serving/data_thread.h"
 #include "daemon/serving/drain.h"
@@ -133,12 +136,14 @@ class Graphd {
   // `log` is the one that lines go to. Closes `starters_stderr` when the daemon serves: later
   // errors are not those of whoever has started it.
   Graphd(const DaemonOptions& options, DaemonLog& log, UniqueFd& starters_stderr,
-         DescriptorStore descriptors, Reloader::Read reread)
+         DescriptorStore descriptors, std::shared_ptr<KeptTables> kept_tables,
+         Reloader::Read reread)
       : options_(options),
         log_(log),
         starters_stderr_(starters_stderr),
         reread_(std::move(reread)),
         store_(std::move(descriptors)),
+        kept_tables_(std::move(kept_tables)),
         io_(kj::setupAsyncIo()),
         stop_(kj::newPromiseAndFulfiller<void>()),
         stopping_(stop_.promise.fork()) {
@@ -501,7 +506,7 @@ class Graphd {
         loaded_parts.version =
             LoadGraph(options_, store_,
                       [&progress](uint64_t done, uint64_t total) { progress.Set(done, total); });
-        loaded_parts.tensors = LoadTensors(options_, *loaded_parts.version->graph);
+        loaded_parts.tensors = LoadTensors(options_, *loaded_parts.version->graph, kept_tables_);
         (*fulfiller)->fulfill();
       } catch (...) {
         (*fulfiller)->reject(ToKj(CurrentError()));
@@ -509,7 +514,12 @@ class Graphd {
     });
     try {
       const auto telling = TellLoading(progress).eagerlyEvaluate(nullptr);
-      auto interrupted = stopping_.addBranch().then([this] {
+      auto interrupted = stopping_.addBranch().then([this]() -> kj::Promise<void> {
+        if (was_terminated_ && kept_tables_->any()) {
+          // The service manager frees their memory when the service has stopped.
+          LogInfo("stops when the tensors of an earlier process are loaded, and on the disk");
+          return kj::NEVER_DONE;
+        }
         LogInfo("stopped while loading");
         listeners_.reset();
         std::_Exit(0);
@@ -555,6 +565,7 @@ class Graphd {
   void OnSignal(int number) {
     was_terminated_ |= number == SIGTERM;
     listeners_->LeaveToNextProcess(!was_terminated_);
+    kept_tables_->SetNextProcessFollows(!was_terminated_ && DescriptorStore::available());
     if (!stop_.fulfiller->isWaiting() && drain_ != nullptr) drain_->EndWithin(0);
     stop_.fulfiller->fulfill();
   }
@@ -614,6 +625,7 @@ class Graphd {
   std::optional<GraphSwitcher> switcher_;  // likewise
   std::atomic<uint64_t> max_connections_{options_.max_connections};
   DescriptorStore store_;  // the loading thread's while it loads
+  const std::shared_ptr<KeptTables> kept_tables_;
   std::optional<Listeners> listeners_;
   std::unique_ptr<TlsServer> tls_;        // null: TCP without TLS
   std::unique_ptr<SecretServer> secret_;  // null: TCP without a shared secret
@@ -635,6 +647,23 @@ class Graphd {
   kj::Own<UvBridge> bridge_;
 };
 
+// Ends a start that has failed while the service manager has rows of tensors that may be nowhere
+// else. It would free them if this service were not started again, as after five failures within
+// ten seconds and after the codes of RestartPreventExitStatus=. So this returns another code, late.
+int TryAgainLater(const std::function<void(const char*)>& log_last) {
+  constexpr unsigned kSeconds = 10;
+  log_last(
+      "the service manager has rows of tensors that are not on the disk yet, so the server tries "
+      "to "
+      "start every 10 s. Mend the error above and wait; 'systemctl stop' gives the changes since "
+      "the "
+      "last write-back up");
+  ::signal(SIGTERM, SIG_DFL);
+  ::signal(SIGINT, SIG_DFL);
+  ::sleep(kSeconds);
+  return ExitCode(ErrorCode::kUnavailable);
+}
+
 }  // namespace
 }  // namespace graphd
 
@@ -648,6 +677,10 @@ int main(int argc, char** argv) {
     LogError(text);
     if (starters_stderr) ::dprintf(starters_stderr.get(), "graphd: %s\n", text);
   };
+  // Before the options, which may be wrong.
+  DescriptorStore descriptors = DescriptorStore::FromServiceManager();
+  const auto kept_tables = std::make_shared<KeptTables>(descriptors);
+  ErrorCode code = ErrorCode::kInternal;
   try {
     const std::optional<DaemonOptions> options = ParseOptions(argc, argv);
     if (!options) return 0;
@@ -657,16 +690,19 @@ int main(int argc, char** argv) {
     ::signal(SIGPIPE, SIG_IGN);
     SetLogSink(&log.emplace(options->server_name));
     const auto reread = [argc, argv] { return Reread(argc, argv); };
-    Graphd(*options, *log, starters_stderr, DescriptorStore::FromServiceManager(), reread).Run();
+    Graphd(*options, *log, starters_stderr, std::move(descriptors), kept_tables, reread).Run();
+    // Only if the last rows could not be written to the disk is there anything to rescue.
+    if (!kept_tables->next_process_follows()) kept_tables->Rescue();
     return 0;
   } catch (const Error& error) {
     log_last(error.what());
     sd_notifyf(0, "STATUS=%s", error.what());
-    return ExitCode(error.code());
+    code = error.code();
   } catch (const kj::Exception& exception) {
     log_last(exception.getDescription().cStr());
   } catch (const std::exception& error) {
     log_last(error.what());
   }
-  return ExitCode(ErrorCode::kInternal);
+  if (kept_tables->any() && !kept_tables->Rescue()) return TryAgainLater(log_last);
+  return ExitCode(code);
 }

@@ -2,17 +2,15 @@
 #include "store/persistent_arena.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <optional>
 
 #include "base/directory.h"
@@ -24,79 +22,29 @@ namespace graphd::store {
 namespace {
 
 constexpr const char* kPrefix = "graphd-";
-constexpr const char* kVersion = "graphd-memory 1";
-constexpr size_t kMaxText = 65536;
 
-std::string NamePath(const std::string& store_directory) { return store_directory + "/memory"; }
-std::string OwnerPath(const std::string& directory) { return directory + "/owner"; }
 std::string StatePath(const std::string& directory) { return directory + "/state"; }
+std::string WrittenPath(const std::string& directory) { return directory + "/written"; }
 
-// The contents of the file `owner`.
-struct Owner {
-  std::string nonce, store_directory;
-};
+// Returns a path of a directory that has none of its own. It has the number of the process and not
+// "self", so that an administrator who reads it finds the directory, too.
+std::string PathOfDescriptor(int fd) { return StrCat("/proc/", ::getpid(), "/fd/", fd, "/."); }
 
-// The contents of the file `memory` in the store's directory.
-struct Name {
-  std::string directory, nonce, tmpfs;
-};
-
-std::string RandomNumber() {
-  uint64_t numbers[2];
-  if (::getrandom(numbers, sizeof numbers, 0) != sizeof numbers) {
-    ThrowErrno("can't draw a number for", "the memory of tables");
-  }
-  char text[33];
-  std::snprintf(text, sizeof text, "%016lx%016lx", numbers[0], numbers[1]);
-  return text;
-}
-
-// Returns a text that differs between this tmpfs and another one that is mounted in its place, or
-// after a restart of the machine.
-std::string TmpfsOf(const std::string& path) {
+bool IsTmpfs(const std::string& directory) {
   struct statfs status {};
-  if (::statfs(path.c_str(), &status) != 0) ThrowErrno("can't examine", path);
-  uint64_t id = 0;
-  static_assert(sizeof id == sizeof status.f_fsid);
-  std::memcpy(&id, &status.f_fsid, sizeof id);
-  // Procfs files have no size.
-  std::string boot(64, '\0');
-  const UniqueFd fd = OpenFile("/proc/sys/kernel/random/boot_id", O_RDONLY);
-  const ssize_t got = ::read(fd.get(), boot.data(), boot.size());
-  boot.resize(got > 0 ? static_cast<size_t>(got) : 0);
-  return StrCat(Trim(boot), "-", id);
+  return ::statfs(directory.c_str(), &status) == 0 && status.f_type == TMPFS_MAGIC;
 }
 
-std::string ReadOwnText(const std::string& path) {
-  OpenOwnFile(path, O_RDONLY);
-  return ReadTextFile(path, kMaxText);
-}
-
-std::string EncodeOwner(const Owner& owner) {
-  return StrCat(kVersion, "\n", owner.nonce, "\n", owner.store_directory);
-}
-
-// Returns nothing if the file is of another version.
-std::optional<Owner> ReadOwner(const std::string& directory) {
-  const std::string text = ReadOwnText(OwnerPath(directory));
-  const size_t first = text.find('\n');
-  const size_t second = first == text.npos ? text.npos : text.find('\n', first + 1);
-  if (second == text.npos || text.substr(0, first) != kVersion) return {};
-  return Owner{text.substr(first + 1, second - first - 1), text.substr(second + 1)};
-}
-
-std::optional<Name> ReadName(const std::string& store_directory) {
-  const std::vector<std::string> lines =
-      Split(ReadTextFile(NamePath(store_directory), kMaxText), '\n');
-  if (lines.size() != 4 || lines[0] != kVersion) return {};
-  return Name{lines[1], lines[2], lines[3]};
+// Removes what is in a directory, which itself may have no path.
+void RemoveContents(const std::string& directory) {
+  for (const std::string& name : ListDirectory(directory)) RemoveTree(directory + "/" + name);
 }
 
 // Returns no descriptor if another process has the lock.
 UniqueFd TryLock(const std::string& directory) {
-  UniqueFd fd = OpenOwnFile(OwnerPath(directory), O_RDONLY);
+  UniqueFd fd = OpenOwnFile(MemoryOwner::PathIn(directory), O_RDONLY);
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) ThrowErrno("can't lock", OwnerPath(directory));
+    if (errno != EWOULDBLOCK) ThrowErrno("can't lock", MemoryOwner::PathIn(directory));
     return {};
   }
   return fd;
@@ -122,7 +70,7 @@ void RemoveAbandoned(const std::string& parent, const std::string& store_directo
     if (!name.starts_with(kPrefix)) continue;
     try {
       OpenOwnDirectory(path);
-      const std::optional<Owner> owner = ReadOwner(path);
+      const std::optional<MemoryOwner> owner = MemoryOwner::Read(path);
       const bool ours = owner && owner->store_directory == CanonicalPath(store_directory);
       if (ours && TryLock(path)) RemoveTree(path);
     } catch (const Error&) {
@@ -146,13 +94,32 @@ void CheckParent(const std::string& parent) {
   }
 }
 
+// Makes the directory of new memory, and says there which store it belongs to.
+std::string MakeDirectoryIn(const std::string& parent, const std::string& nonce,
+                            const std::string& store_directory) {
+  std::string directory = StrCat(parent, "/", kPrefix, "XXXXXX");
+  WriteToMemory(parent, [&] {
+    if (::mkdtemp(directory.data()) == nullptr) {
+      ThrowErrno("can't make a directory like", directory);
+    }
+    MemoryOwner{nonce, store_directory}.Write(directory);
+  });
+  return directory;
+}
+
+std::string RemedyOf(const std::string& path) {
+  return StrCat("; remove ", path, " to continue with the rows as of the last write-back");
+}
+
 }  // namespace
 
-PersistentArena::PersistentArena(std::string directory, std::string store_directory,
-                                 std::string nonce, size_t threads, bool kept)
-    : directory_(std::move(directory)),
+PersistentArena::PersistentArena(Place place, std::string store_directory, size_t threads,
+                                 bool kept)
+    : name_(std::move(place.name)),
+      kept_fd_(std::move(place.fd)),
+      keeper_(place.keeper),
+      directory_(std::move(place.directory)),
       store_directory_(std::move(store_directory)),
-      nonce_(std::move(nonce)),
       kept_(kept),
       directory_fd_(OpenOwnDirectory(directory_)),
       lock_(TryLock(directory_)) {
@@ -207,57 +174,145 @@ std::unique_ptr<PersistentArena> PersistentArena::Make(const std::string& parent
                                                        size_t threads) {
   CheckParent(parent);
   RemoveAbandoned(parent, store_directory);
-  const std::string nonce = RandomNumber();
-  std::string directory = StrCat(parent, "/", kPrefix, "XXXXXX");
-  WriteToMemory(parent, [&] {
-    if (::mkdtemp(directory.data()) == nullptr) {
-      ThrowErrno("can't make a directory like", directory);
-    }
-    WriteFileAtomically(OwnerPath(directory), EncodeOwner({nonce, CanonicalPath(store_directory)}));
-  });
+  Place place;
+  const std::string nonce = MemoryNonce();
+  place.directory = MakeDirectoryIn(parent, nonce, store_directory);
+  place.name = MemoryName::Make(/*is_kept=*/false, place.directory, nonce);
   return std::unique_ptr<PersistentArena>(
-      new PersistentArena(directory, store_directory, nonce, threads, /*kept=*/false));
+      new PersistentArena(std::move(place), store_directory, threads, /*kept=*/false));
+}
+
+std::unique_ptr<PersistentArena> PersistentArena::MakeKept(const std::string& parent,
+                                                           const std::string& store_directory,
+                                                           size_t threads, MemoryKeeper& keeper) {
+  std::string why;
+  try {
+    CheckParent(parent);
+    const std::string nonce = MemoryNonce();
+    const std::string made = MakeDirectoryIn(parent, nonce, store_directory);
+    Place place;
+    place.name = MemoryName::Make(/*is_kept=*/true, made, nonce);
+    place.fd = OpenOwnDirectory(made);
+    place.directory = PathOfDescriptor(place.fd.get());
+    place.keeper = &keeper;
+    // No row is in the memory before the keeper has it.
+    why = keeper.Keep(place.name.place, place.fd.get());
+    if (why.empty()) {
+      return std::unique_ptr<PersistentArena>(
+          new PersistentArena(std::move(place), store_directory, threads, /*kept=*/false));
+    }
+    RemoveTree(made);
+  } catch (const Error& error) {
+    why = error.what();
+  }
+  LogWarning("the memory of tensors can't stay with the service manager: ", why);
+  return nullptr;
 }
 
 std::unique_ptr<PersistentArena> PersistentArena::Find(const std::string& store_directory,
-                                                       size_t threads, Gone* gone) {
-  const std::string path = NamePath(store_directory);
-  if (!FileExists(path)) return nullptr;
-  const std::string remedy =
-      StrCat("; remove ", path, " to continue with the rows as of the last write-back");
-  const std::optional<Name> name = ReadName(store_directory);
-  if (!name) {
-    Throw(ErrorCode::kVersion, path, " was written by another version of graphd, or is damaged; ",
-          "start and stop that version, which moves the rows to the disk", remedy);
+                                                       size_t threads, Gone* gone,
+                                                       MemoryKeeper* keeper,
+                                                       const StoreState* stored) {
+  const std::string path = MemoryName::PathIn(store_directory);
+  if (FileExists(path)) {
+    std::optional<MemoryName> name = MemoryName::Read(path);
+    if (!name) {
+      Throw(ErrorCode::kVersion, path, " was written by another version of graphd, or is damaged; ",
+            "start and stop that version, which moves the rows to the disk", RemedyOf(path));
+    }
+    return Open(*std::move(name), store_directory, threads, gone, keeper, stored);
   }
-  const std::string& directory = name->directory;
+  std::optional<MemoryName> saved = MemoryName::ReadSaved(store_directory);
+  std::unique_ptr<PersistentArena> arena;
+  if (saved && stored != nullptr && stored->lsn == saved->lsn &&
+      stored->next_id == saved->next_id) {
+    try {
+      Gone ignored;  // RocksDB has all rows
+      arena = Open(*std::move(saved), store_directory, threads, &ignored, keeper, stored);
+    } catch (const Error& error) {
+      LogWarning("the memory that the last server left is not used, and its rows are read from ",
+                 "the disk: ", error.what());
+    }
+  }
+  // Otherwise it could be taken for the memory of a later state, which has the same numbers.
+  if (arena == nullptr) RemoveFile(MemoryName::SavedPathIn(store_directory));
+  return arena;
+}
+
+std::unique_ptr<PersistentArena> PersistentArena::Open(MemoryName name,
+                                                       const std::string& store_directory,
+                                                       size_t threads, Gone* gone,
+                                                       MemoryKeeper* keeper,
+                                                       const StoreState* stored) {
+  const std::string path = MemoryName::PathIn(store_directory);
   const auto is_gone = [&]() -> std::unique_ptr<PersistentArena> {
-    const std::string parent = DirName(directory);
-    *gone = {directory, FileExists(parent) && TmpfsOf(parent) == name->tmpfs};
+    *gone = {name.is_kept ? "descriptor " + name.place + " of the service manager" : name.place,
+             name.IsOfThisTime()};
     return nullptr;
   };
+  Place place;
+  place.directory = name.place;
+  if (name.is_kept) {
+    if (keeper != nullptr) place.fd = keeper->Take(name.place);
+    if (!place.fd) return is_gone();
+    place.directory = PathOfDescriptor(place.fd.get());
+    place.keeper = keeper;
+  }
+  const std::string& directory = place.directory;
   struct stat info {};
   if (::lstat(directory.c_str(), &info) != 0 && errno == ENOENT) return is_gone();
   const std::string its_memory =
       StrCat(store_directory, ": the memory of its last server, ", directory);
-  std::optional<Owner> owner;
+  std::optional<MemoryOwner> owner;
+  uint64_t written = 0;
   try {
     OpenOwnDirectory(directory);
-    if (!FileExists(OwnerPath(directory)) || !FileExists(StatePath(directory))) return is_gone();
-    owner = ReadOwner(directory);
+    if (name.is_kept && !IsTmpfs(directory)) Throw(ErrorCode::kDenied, "it is not in a tmpfs");
+    if (!FileExists(MemoryOwner::PathIn(directory)) || !FileExists(StatePath(directory))) {
+      return is_gone();
+    }
+    owner = MemoryOwner::Read(directory);
     OpenOwnFile(StatePath(directory), O_RDONLY);
+    if (FileExists(WrittenPath(directory))) {
+      written = static_cast<uint64_t>(
+          ParseInt(ReadOwnText(WrittenPath(directory)), WrittenPath(directory), 0));
+    }
   } catch (const Error& error) {
-    Throw(error.code(), its_memory, ", can't be trusted: ", error.what(), remedy);
+    Throw(error.code(), its_memory, ", can't be trusted: ", error.what(), RemedyOf(path));
   }
-  if (!owner || owner->nonce != name->nonce) {
-    Throw(ErrorCode::kDenied, its_memory, ", is not the one that this server made", remedy);
+  if (!owner || owner->nonce != name.nonce) {
+    Throw(ErrorCode::kDenied, its_memory, ", is not the one that this server made", RemedyOf(path));
   }
   if (owner->store_directory != CanonicalPath(store_directory)) {
     Throw(ErrorCode::kExists, its_memory, ", belongs to ", owner->store_directory,
           "; serve it from there, or remove ", path, " to continue with the last write-back");
   }
+  if (stored != nullptr && stored->lsn < written) {
+    Throw(ErrorCode::kDenied, its_memory, ", is of a later time: ", store_directory,
+          " has pushes up to ", stored->lsn, ", and had those up to ", written,
+          "; was it restored from a backup? Remove ", path, " to continue with it as it is");
+  }
+  place.name = std::move(name);
   return std::unique_ptr<PersistentArena>(
-      new PersistentArena(directory, store_directory, name->nonce, threads, /*kept=*/true));
+      new PersistentArena(std::move(place), store_directory, threads, /*kept=*/true));
+}
+
+std::string PersistentArena::WhyUseless(const std::string& name, int fd) {
+  const std::string directory = PathOfDescriptor(fd);
+  try {
+    OpenOwnDirectory(directory);
+    const std::optional<MemoryOwner> owner = MemoryOwner::Read(directory);
+    if (!owner) return "it was made by another version of graphd, and no database names it";
+    const std::string& store = owner->store_directory;
+    std::optional<MemoryName> named;
+    const std::string path = MemoryName::PathIn(store);
+    if (FileExists(path)) named = MemoryName::Read(path);
+    if (!named) named = MemoryName::ReadSaved(store);
+    return named && named->is_kept && named->place == name ? ""
+                                                           : StrCat(store, " does not name it");
+  } catch (const Error& error) {
+    return error.what();
+  }
 }
 
 Arena::Files PersistentArena::FilesOf(uint32_t table, bool kept) const {
@@ -290,9 +345,14 @@ void PersistentArena::WriteState(const StoreState& state) {
   state_lsn_ = state.lsn;
 }
 
+void PersistentArena::SetWritten(uint64_t lsn) {
+  WriteToMemory(directory_,
+                [&] { WriteFileAtomically(WrittenPath(directory_), std::to_string(lsn)); });
+}
+
 void PersistentArena::Announce() {
-  WriteFileAtomically(NamePath(store_directory_),
-                      StrCat(kVersion, "\n", directory_, "\n", nonce_, "\n", TmpfsOf(directory_)));
+  name_.Write(store_directory_);
+  RemoveFile(MemoryName::SavedPathIn(store_directory_));
 }
 
 void PersistentArena::ThrowIf(const std::string& what) const {
@@ -303,7 +363,7 @@ void PersistentArena::ThrowIf(const std::string& what) const {
 
 void PersistentArena::CheckInPlace() const {
   ThrowIf(WhatHappenedTo(directory_fd_.get(), directory_));
-  ThrowIf(WhatHappenedTo(lock_.get(), OwnerPath(directory_)));
+  ThrowIf(WhatHappenedTo(lock_.get(), MemoryOwner::PathIn(directory_)));
 }
 
 void PersistentArena::CheckUndoLogs() const {
@@ -311,8 +371,9 @@ void PersistentArena::CheckUndoLogs() const {
 }
 
 void PersistentArena::Forget() {
-  if (!FileExists(NamePath(store_directory_))) return;
-  RemoveFile(NamePath(store_directory_));
+  const std::string path = MemoryName::PathIn(store_directory_);
+  if (!FileExists(path)) return;
+  RemoveFile(path);
   SyncDirectory(store_directory_);
 }
 
@@ -322,7 +383,14 @@ void PersistentArena::Remove() {
     LogWarning("the memory of tables is not removed: ", what);
     return;
   }
-  RemoveTree(directory_);
+  if (keeper_ == nullptr) return RemoveTree(directory_);
+  RemoveContents(directory_);
+  keeper_->Remove(name_.place);
+}
+
+void PersistentArena::Leave(const StoreState& stored) {
+  name_.WriteSaved(store_directory_, stored);
+  Forget();
 }
 
 }  // namespace graphd::store

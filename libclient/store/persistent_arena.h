@@ -8,24 +8,36 @@
 #include "base/file.h"
 #include "base/mutex.h"
 #include "store/log/store_state.h"
+#include "store/memory_keeper.h"
+#include "store/memory_name.h"
 #include "store/rows/arena.h"
 #include "store/rows/undo_log.h"
 
 // Memory of a store's tables that survives the end of the process, kill -9 included, but not a
-// restart of the machine. It is a directory of its own in a tmpfs:
+// restart of the machine. It is a directory of its own in a tmpfs. Either it has a path there, or
+// the tmpfs was mounted for one process only, and a MemoryKeeper has the directory's descriptor:
+// then nobody else can reach the memory, and it is one descriptor, whatever tables are made and
+// dropped.
 //
 //   owner         the format's version, a random number and the path of the store's directory;
 //                 locked by the process that uses the memory
 //   state         StoreState: the rows here have all pushes up to its sequence number
+//   written       a sequence number that RocksDB had when pages were last written to it
 //   log/          the push log (PushLog)
 //   table-ID.*    the files of an Arena
 //   undo-N        the UndoLog of applying thread N
 //
-// The file `memory` in the store's directory has its path and its random number, from the time when
-// all rows are in it until they are all in RocksDB again. The next process takes the rows over,
-// rolls back unfinished changes, and replays the log after `state`. It trusts only what has that
-// number and what nobody else could have written: the user owns the directory and each file, others
-// can't write them, and none is a link. Thread-safe.
+// The file `memory` in the store's directory has its path, or the descriptor's name, and its random
+// number, from the time when all rows are in it until they are all in RocksDB again. It alone
+// decides which memory counts. The next process takes the rows over, rolls back unfinished changes,
+// and replays the log after `state`. It trusts only what has that number and what nobody else could
+// have written: the user owns the directory and each file, others can't write them, and none is a
+// link.
+//
+// A process that ends because another one follows leaves its memory to it, with all rows in RocksDB
+// as well: then the file is called `memory-saved`, and has what RocksDB had. It counts only while
+// RocksDB has the same; another version of the daemon does not know it, and goes on with RocksDB.
+// Thread-safe.
 
 namespace graphd::store {
 
@@ -36,20 +48,33 @@ class PersistentArena {
   // kIo, kOverloaded if the tmpfs is full, kDenied if other users can rename what is in `parent`.
   static std::unique_ptr<PersistentArena> Make(const std::string& parent,
                                                const std::string& store_directory, size_t threads);
+  // Creates one in `parent`, a tmpfs that only this process sees, and gives its descriptor to the
+  // keeper. Returns null and logs the reason if that is not possible or the keeper does not take
+  // it.
+  static std::unique_ptr<PersistentArena> MakeKept(const std::string& parent,
+                                                   const std::string& store_directory,
+                                                   size_t threads, MemoryKeeper& keeper);
   // Memory that the store's directory names, and that no longer exists.
   struct Gone {
     std::string directory;  // empty if nothing is gone
-    // The tmpfs is still the same one: somebody removed the memory, and not a restart of the
-    // machine.
+    // The tmpfs, or the keeper, is still the same one: somebody removed the memory, and not a
+    // restart of the machine.
     bool removed = false;
   };
-  // Opens the one whose path is in the store's directory. Returns null if there is none; if it no
-  // longer exists, sets `gone`. Throws Error: kExists if a process uses it, or if it belongs to a
-  // store in another directory; kDenied if it is not the one that the store made, or if another
-  // user could have written it; kVersion; kCorrupt; kIo.
+  // Opens the one that the store's directory names. Returns null if there is none; if it no longer
+  // exists, sets `gone`. `keeper` may be null; `stored` is the state that RocksDB has, if it is
+  // known. Throws Error: kExists if a process uses it, or if it belongs to a store in another
+  // directory; kDenied if it is not the one that the store made, if another user could have written
+  // it, or if RocksDB is older than it was; kVersion; kCorrupt; kIo.
   static std::unique_ptr<PersistentArena> Find(const std::string& store_directory, size_t threads,
-                                               Gone* gone);
+                                               Gone* gone, MemoryKeeper* keeper = nullptr,
+                                               const StoreState* stored = nullptr);
+  // Returns why a descriptor that a keeper has passed is of no use to any store, or an empty text
+  // if a store's directory names it. `name` is the descriptor's name.
+  static std::string WhyUseless(const std::string& name, int fd);
 
+  // Returns the path of the directory; for kept memory one of /proc, which leads there as long as
+  // this process lives.
   const std::string& directory() const noexcept { return directory_; }
   // Returns whether it has the rows of an earlier process.
   bool kept() const noexcept { return kept_; }
@@ -74,7 +99,9 @@ class PersistentArena {
   // Stores that the rows here have all pushes up to state.lsn. A state older than the last one is
   // ignored. Throws Error: kIo, kOverloaded if the tmpfs is full.
   void WriteState(const StoreState& state);
-  // Writes its path into the store's directory, on the disk.
+  // Stores that RocksDB has all pushes up to `lsn`, so that an older copy of RocksDB is noticed.
+  void SetWritten(uint64_t lsn);
+  // Writes its name into the store's directory. Call it before the first push.
   void Announce();
   // Throws Error(kIo) if the directory was removed or replaced, so that the next process would not
   // find what this one writes.
@@ -82,19 +109,38 @@ class PersistentArena {
   // Throws Error(kIo) if an UndoLog was removed, replaced or truncated, so that the next process
   // could not roll back what this one changes.
   void CheckUndoLogs() const;
-  // Removes its path from the store's directory, when all rows are in RocksDB. Does not wait for
+  // Removes its name from the store's directory, when all rows are in RocksDB. Does not wait for
   // the disk to have the change if it was done before.
   void Forget();
-  // Calls Forget, and removes the directory if it is still in its place.
+  // Calls Forget, and then frees the memory if it is still in its place.
   void Remove();
+  // Returns whether the next process follows at once and gets the memory from the keeper.
+  bool can_be_left() const noexcept {
+    return keeper_ != nullptr && keeper_->next_process_follows();
+  }
+  // Leaves the memory to the next process, when all rows are in RocksDB and nothing changes any
+  // more. `stored` is what RocksDB has.
+  void Leave(const StoreState& stored);
 
  private:
-  PersistentArena(std::string directory, std::string store_directory, std::string nonce,
-                  size_t threads, bool kept);
+  // The memory as a process finds or makes it.
+  struct Place {
+    MemoryName name;
+    UniqueFd fd;            // the directory's, if it has no path
+    std::string directory;  // see directory()
+    MemoryKeeper* keeper = nullptr;
+  };
+  PersistentArena(Place place, std::string store_directory, size_t threads, bool kept);
+  static std::unique_ptr<PersistentArena> Open(MemoryName name, const std::string& store_directory,
+                                               size_t threads, Gone* gone, MemoryKeeper* keeper,
+                                               const StoreState* stored);
   void ThrowIf(const std::string& what) const;
   void OpenUndoLogs(size_t threads);
 
-  const std::string directory_, store_directory_, nonce_;
+  const MemoryName name_;
+  const UniqueFd kept_fd_;      // directory_ leads through it
+  MemoryKeeper* const keeper_;  // null if the directory has a path
+  const std::string directory_, store_directory_;
   const bool kept_;
   const UniqueFd directory_fd_;
   UniqueFd lock_;

@@ -32,6 +32,7 @@ StoreOptions WithoutKeptMemory(StoreOptions options) {
   StoreOptions before = options;
   before.durability = Durability::kProcess;
   before.memory_bytes = 0;
+  before.kept_memory_dir.clear();
   if (before.memory_dir.empty()) before.memory_dir = kDefaultMemoryDir;
   const Store store(std::move(before));
   return options;
@@ -39,16 +40,29 @@ StoreOptions WithoutKeptMemory(StoreOptions options) {
 
 // Finds or creates the memory that survives the process; returns null if the options want none.
 // If somebody has removed it, sets `removed` to its path: acknowledged pushes are lost then.
-std::unique_ptr<PersistentArena> OpenArena(const StoreOptions& options, std::string* removed) {
-  if (!options.wants_persistent_arena()) return nullptr;
+std::unique_ptr<PersistentArena> OpenArena(const StoreOptions& options, const PageDb& db,
+                                           std::string* removed) {
+  if (!options.wants_persistent_arena()) {
+    RemoveFile(MemoryName::SavedPathIn(options.directory));  // the rows change without that memory
+    return nullptr;
+  }
   PersistentArena::Gone gone;
-  auto found = PersistentArena::Find(options.directory, options.threads, &gone);
+  const StoreState stored = TableCatalog::StateIn(db);
+  auto found = PersistentArena::Find(options.directory, options.threads, &gone,
+                                     options.keeper.get(), &stored);
   if (found != nullptr) return found;
   if (gone.removed) {
     *removed = gone.directory;
   } else if (!gone.directory.empty()) {
     LogWarning(options.directory, ": the memory of its last server, ", gone.directory,
                ", is gone; was the machine restarted? Tables are as of the last write-back");
+  }
+  if (options.keeper != nullptr && !options.kept_memory_dir.empty()) {
+    auto made = PersistentArena::MakeKept(options.kept_memory_dir, options.directory,
+                                          options.threads, *options.keeper);
+    if (made != nullptr) return made;
+    if (options.memory_dir.empty()) return nullptr;
+    LogWarning("it is in ", options.memory_dir, " instead");
   }
   return PersistentArena::Make(options.memory_dir, options.directory, options.threads);
 }
@@ -59,7 +73,7 @@ Store::Store(StoreOptions options)
     : options_(WithoutKeptMemory(std::move(options))),
       db_(options_.directory + "/pages", PageDb::Mode::kReadWrite, BufferBytes(options_)),
       memory_(options_.memory_bytes - BufferBytes(options_)),
-      arena_(OpenArena(options_, &removed_memory_)),
+      arena_(OpenArena(options_, db_, &removed_memory_)),
       catalog_(options_, db_, memory_, arena_.get()),
       write_back_(options_, db_, memory_, catalog_, arena_.get()) {
   memory_.SetCleaner([this] { write_back_.RequestClean(); });
@@ -70,15 +84,20 @@ Store::Store(StoreOptions options)
   damage_ = recovery.damage();
   replayed_ = recovery.replayed();
   for (const std::string& what : damage_) LogError(what);
+  if (arena_ != nullptr && arena_->kept()) {
+    LogInfo("took over the memory of tensors of an earlier process, ", arena_->directory());
+  }
   if (replayed_ != 0) LogInfo("replayed ", replayed_, " pushes");
   if (recovery.must_write_back()) {
     write_back_.RunCycle();
     recovery.RetireReplayedLog(*log_);
   }
-  if (arena_ != nullptr && !arena_->kept()) {
-    StoreState now;
-    now.lsn = pipeline_->Snapshot(&now.clients);
-    arena_->WriteState(now);
+  if (arena_ != nullptr) {
+    if (!arena_->kept()) {
+      StoreState now;
+      now.lsn = pipeline_->Snapshot(&now.clients);
+      arena_->WriteState(now);
+    }
     arena_->Announce();
   }
   if (!memory_.bounded()) {
@@ -97,7 +116,12 @@ Store::~Store() {
   write_back_.Join();
   LogFailure("not everything could be written back", [this] {
     write_back_.RunCycle();
-    if (arena_ != nullptr) arena_->Remove();
+    if (arena_ == nullptr) return;
+    if (arena_->can_be_left() && write_back_.LeftMemoryIsGood()) {
+      arena_->Leave(catalog_.ReadState());
+    } else {
+      arena_->Remove();
+    }
   });
 }
 

@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
+#include "store/memory_keeper.h"
 #include "store/rows/table.h"
 
 namespace graphd::store {
@@ -44,6 +46,10 @@ struct StoreOptions {
   // A tmpfs for memory that survives the process (PersistentArena). Empty: memory is freed with the
   // process.
   std::string memory_dir;
+  // The keeper of such memory, if there is one. New memory is then in `kept_memory_dir`, a tmpfs
+  // that only this process sees, unless that is empty or the keeper does not take it.
+  std::shared_ptr<MemoryKeeper> keeper = nullptr;
+  std::string kept_memory_dir;
   size_t max_tables = 4096;
   // Returns the ids of the rows of a table whose first_id is -1. Called when the table is created
   // or recovered.
@@ -51,7 +57,8 @@ struct StoreOptions {
 
   // Returns whether rows are kept in memory that survives the process.
   bool wants_persistent_arena() const noexcept {
-    return durability == Durability::kProcess && memory_bytes == 0 && !memory_dir.empty();
+    return durability == Durability::kProcess && memory_bytes == 0 &&
+           (!memory_dir.empty() || !kept_memory_dir.empty());
   }
 };
 

@@ -163,8 +163,8 @@ void TableCatalog::SetTroubles(const std::map<uint32_t, std::string>& troubles) 
   if (!troubles.empty()) db_.Flush();
 }
 
-StoreState TableCatalog::ReadState() const {
-  return DecodeState(db_.GetText(kStateKey).value_or(EncodeState({})));
+StoreState TableCatalog::StateIn(const PageDb& db) {
+  return DecodeState(db.GetText(kStateKey).value_or(EncodeState({})));
 }
 
 void TableCatalog::WriteState(StoreState& state) {

@@ -48,7 +48,8 @@ class TableCatalog {
   void SetTroubles(const std::map<uint32_t, std::string>& troubles);
 
   // Returns the state of the store as RocksDB has it. Throws Error(kCorrupt), Error(kIo).
-  StoreState ReadState() const;
+  StoreState ReadState() const { return StateIn(db_); }
+  static StoreState StateIn(const PageDb& db);
   // Puts the state into RocksDB, with the next table id, which is also stored in `state`. It is on
   // the disk after the next flush. Throws Error(kIo).
   void WriteState(StoreState& state);

@@ -93,6 +93,7 @@ void WriteBack::WriteAll() {
     return WriteAll();
   }
   arena_->WriteState(state);
+  arena_->SetWritten(state.lsn);
   if (!pipeline_->failed()) pipeline_->TruncateLog(state.lsn);
 }
 
@@ -148,6 +149,20 @@ void WriteBack::CheckFiles() {
       Throw(ErrorCode::kIo, "the memory of tables is no longer in its place: ", what);
     }
   }
+}
+
+bool WriteBack::LeftMemoryIsGood() {
+  if (pipeline_->failed()) return false;
+  for (const std::shared_ptr<Table>& table : catalog_.All()) {
+    if (table->damaged() || !catalog_.TroubleOf(*table).empty()) return false;
+  }
+  try {
+    CheckFiles();
+    arena_->CheckUndoLogs();
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
 }
 
 // Looks after the files of the PersistentArena.

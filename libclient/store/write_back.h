@@ -62,6 +62,10 @@ class WriteBack {
   // in the log.
   void RunCycle();
 
+  // Returns whether the memory of tables has the same rows as RocksDB after a cycle at the end,
+  // when nothing changes any more: nothing has failed, and no file was damaged.
+  bool LeftMemoryIsGood();
+
   // Asks for a cycle because the log is half full. Returns at once.
   void RequestCycle();
   // Asks for changed pages to be written so that they can be evicted. MemoryBudget::CleanDone

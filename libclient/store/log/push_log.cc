@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -242,7 +243,12 @@ class SegmentReader {
 
 PushLog::PushLog(std::string directory, Options options)
     : directory_(std::move(directory)), options_(options), buffer_(kBufferBytes) {
-  MakeDirectories(directory_);
+  if (!options_.in_memory) {
+    MakeDirectories(directory_);
+  } else if (::mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) {
+    // With the usual mode, a umask like that of graphd@.service would let the group write.
+    ThrowErrno("can't create directory", directory_);
+  }
   directory_fd_ = options_.in_memory ? OpenOwnDirectory(directory_)
                                      : OpenFile(directory_, O_RDONLY | O_DIRECTORY);
 }

@@ -34,6 +34,13 @@ std::string MountPointOf(const std::string& path) {
 }  // namespace
 
 std::string FullMemoryDir(const std::string& path) {
+  struct statvfs kept {};
+  if (path.starts_with("/proc/") && ::statvfs(DirName(path).c_str(), &kept) == 0) {
+    return StrCat("the tmpfs that the service manager keeps is full (",
+                  HumanBytes(kept.f_blocks * kept.f_frsize),
+                  "); raise size= of TemporaryFileSystem= in a drop-in of the unit, and stop and ",
+                  "start the server, or bound what tables take (--embedding_memory)");
+  }
   const std::string mount = MountPointOf(path);
   struct statvfs status {};
   const bool known = ::statvfs(mount.c_str(), &status) == 0;
