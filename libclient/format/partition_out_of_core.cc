@@ -173,6 +173,8 @@ class OutOfCore {
       needed += Index(graph_.edges[Index(e)].count()) * EdgeBytesOnDisk(graph_, storage_, e);
     }
     if (!state_.Has(kCleared)) needed += ExpectedBytes(graph_, storage_);
+    // The neighbours are removed before edges are sorted.
+    if (!state_.Has(kOwners)) needed = std::max(needed, NeighbourBytesOnDisk(graph_, options_));
     struct statvfs info {};
     if (::statvfs(state_.directory().c_str(), &info) != 0) {
       ThrowErrno("can't examine the disk of", state_.directory());
@@ -180,7 +182,7 @@ class OutOfCore {
     const uint64_t there = uint64_t{info.f_bavail} * info.f_frsize;
     if (needed <= there) return;
     Throw(ErrorCode::kOverloaded, options_.output, ": the disk has room for ", HumanBytes(there),
-          ", but the edges being sorted and the partitions take ", HumanBytes(needed),
+          ", but the edges and the partitions take ", HumanBytes(needed),
           "; make room and repeat the command, or give an --output on another disk");
   }
 
