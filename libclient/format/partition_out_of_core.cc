@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/index.h"
 #include "base/strings.h"
+#include "format/config/part_config.h"
 #include "format/external/describe_files.h"
 #include "format/external/edge_segments.h"
 #include "format/external/graph_manifest.h"
@@ -145,10 +146,10 @@ class OutOfCore {
 
  private:
   std::string Directory(int32_t part) const {
-    return JoinPath(options_.output, "part" + std::to_string(part));
+    return JoinPath(options_.output, PartDirectoryName(part));
   }
-  static std::string EdgesName(int32_t part) { return StrCat("part", part, ".edges.json"); }
-  static std::string NodesName(int32_t part) { return StrCat("part", part, ".nodes.json"); }
+  static std::string EdgesName(int32_t part) { return PartDirectoryName(part) + ".edges.json"; }
+  static std::string NodesName(int32_t part) { return PartDirectoryName(part) + ".nodes.json"; }
 
   void ReadGraph() {
     if (!HasRawGraph(spill_)) {
