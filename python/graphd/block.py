@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import MutableMapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from . import backend
 from .arguments import FORMS, one_of
@@ -148,21 +148,45 @@ class Block(DglForm, Layer):
         """
         return _NodeView(self, [self.num_dst_nodes(t) for t in self.ntypes], self.dst_frames)
 
-    def to(self, device: Any) -> Block:
-        """Returns the block with its tensors on another device.
+    @property
+    def device(self) -> Any:
+        """The torch.device of the tensors."""
+        import torch
+
+        return torch.device("cpu" if self._device is None else self._device)
+
+    def to(
+        self,
+        device: Any,
+        non_blocking: bool = False,
+        *,
+        structure: list[tuple[Tensor, Tensor]] | None = None,
+    ) -> Block:
+        """Returns the block with its tensors on another device. They are copied on first access.
 
         Parameters
         ----------
         device : torch.device or str
+        non_blocking : bool
+            Whether to copy through new pinned memory at once, ids of edges excepted, without
+            waiting: on the current stream, behind the work that was added to it before. Loaders
+            with ``device=`` copy beside that work.
+        structure : list of (tensor, tensor), optional
+            For each edge type the result of `csc`, where it is on the device already.
 
         Returns
         -------
         Block
             The block itself, for the CPU.
         """
-        if str(device) == "cpu" and self._device is None:
+        if non_blocking and str(device).startswith("cuda"):
+            from .device.parts import sent
+
+            return cast(Block, sent(self, device))
+        if str(device) == "cpu" and self._device is None and structure is None:
             return self
         there = Block(self._batch, self._of, device)
+        there._structure = structure
         there._src_frames, there._dst_frames, there._edge_frames = (
             [moved(frame, device) for frame in frames]
             for frames in (self.src_frames, self.dst_frames, self.edge_frames)

@@ -64,13 +64,46 @@ class Subgraph(DglForm, EdgeListGraph):
         """
         if str(device) == "cpu":
             return self
-        nodes = [ids.to(device) for ids in self._nodes]
-        edges = [(u.to(device), v.to(device), ids.to(device)) for u, v, ids in self._by_etype]
-        found = Subgraph(self.types, nodes, edges, self._g)
-        found._node_frames, found._edge_frames = (
-            [moved(frame, device) for frame in frames]
-            for frames in (self._node_frames, self._edge_frames)
+        return self.placed(
+            [ids.to(device) for ids in self._nodes],
+            [(u.to(device), v.to(device), ids.to(device)) for u, v, ids in self._by_etype],
+            device,
         )
+
+    @property
+    def node_ids(self) -> Sequence[Tensor]:
+        """The ids of the nodes in the original graph, by number of the type."""
+        return self._nodes
+
+    @property
+    def edge_ids(self) -> Sequence[tuple[Tensor, Tensor, Tensor]]:
+        """The sources, destinations and original ids of the edges, by number of the type."""
+        return self._by_etype
+
+    def placed(
+        self, nodes: Sequence[Tensor], edges: Sequence[tuple[Tensor, Tensor, Tensor]], device: Any
+    ) -> Subgraph:
+        """Returns the graph with tensors that are on a device already; its data are copied there.
+
+        Parameters
+        ----------
+        nodes, edges : list
+            What `node_ids` and `edge_ids` are.
+        device : torch.device or str
+
+        Returns
+        -------
+        Subgraph
+        """
+        found = Subgraph(self.types, nodes, edges, self._g)
+        for into, frames in (
+            (found._node_frames, self._node_frames),
+            (found._edge_frames, self._edge_frames),
+        ):
+            for i, frame in enumerate(frames):
+                own = dict(into[i].items())  # the ids
+                into[i] = moved(frame, device)
+                into[i].update({name: ids for name, ids in own.items() if name in frame})
         return found
 
     def to_dgl(self) -> Any:
