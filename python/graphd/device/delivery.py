@@ -34,7 +34,7 @@ class _Started:
 
 
 class Delivery:
-    """What moves the steps of a loader to a device.
+    """A mover of a loader's steps to a device.
 
     A thread of its own takes a step from the loader, writes its tensors to a buffer of pinned
     memory, and starts one copy, while the caller computes the step before. What may change between

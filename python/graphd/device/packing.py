@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import torch
 
-_ALIGNMENT = 256  # what kernels of CUDA libraries expect of a tensor
+_ALIGNMENT = 256  # kernels of CUDA libraries expect it of a tensor
 
 
 class Packing:

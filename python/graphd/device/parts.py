@@ -8,9 +8,6 @@ from typing import Any
 
 import torch
 
-from ..block import Block
-from ..names import EID
-from ..subgraph import Subgraph
 from .packing import Packing
 
 Rebuild = Callable[[list[torch.Tensor]], Any]
@@ -58,10 +55,9 @@ class Parts:
         """
         if isinstance(value, torch.Tensor):
             return self._tensor(value)
-        if isinstance(value, Block):
-            return self._block(value)
-        if isinstance(value, Subgraph):
-            return self._subgraph(value)
+        if callable(getattr(type(value), "take_apart", None)):  # a block or a subgraph
+            rebuild: Rebuild = value.take_apart(self)
+            return rebuild
         if isinstance(value, Mapping):
             items = {key: self.take(each) for key, each in value.items()}
             return lambda there: {key: each(there) for key, each in items.items()}
@@ -103,41 +99,6 @@ class Parts:
             return value.apply(lambda tensor: next(in_order)(there))
 
         return rebuild
-
-    def _block(self, block: Block) -> Rebuild:
-        if block.device.type != "cpu":
-            return lambda there: block.to(self.device)
-        structure = [
-            tuple(self.add(each) for each in block.csc(etype)) for etype in block.canonical_etypes
-        ]
-        # Ids of edges take more than all the structure, and models do not need them; they are
-        # copied on first access.
-        frames = [
-            [
-                {name: self.take(frame[name]) for name in frame.fixed() if name != EID}
-                for frame in frames
-            ]
-            for frames in (block.src_frames, block.dst_frames, block.edge_frames)
-        ]
-
-        def rebuild(there: list[torch.Tensor]) -> Block:
-            made = block.to(self.device, structure=[(there[a], there[b]) for a, b in structure])
-            for into, parts in zip((made.src_frames, made.dst_frames, made.edge_frames), frames):
-                for frame, names in zip(into, parts):
-                    for name, each in names.items():
-                        frame[name] = each(there)
-            return made
-
-        return rebuild
-
-    def _subgraph(self, graph: Subgraph) -> Rebuild:
-        nodes = [self.take(each) for each in graph.node_ids]
-        edges = [[self.take(each) for each in triple] for triple in graph.edge_ids]
-        return lambda there: graph.placed(
-            [each(there) for each in nodes],
-            [(u(there), v(there), ids(there)) for u, v, ids in edges],
-            self.device,
-        )
 
 
 def sent(value: Any, device: Any) -> Any:

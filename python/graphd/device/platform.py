@@ -72,7 +72,9 @@ class CudaPlatform(Platform):
 
     def pinned(self, size: int) -> torch.Tensor:
         """See `Platform.pinned`."""
-        return torch.empty(size, dtype=torch.uint8, pin_memory=True)
+        # A new thread's device is the first one, where this would make a context, which takes memory.
+        with torch.cuda.device(self.device):
+            return torch.empty(size, dtype=torch.uint8, pin_memory=True)
 
     def allocate(self, size: int, stream: Any) -> torch.Tensor:
         """See `Platform.allocate`."""

@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 
-from ..distributed.tensor import DistTensor
 from ..errors import InvalidError, OverloadedError
 from ..names import NID
 from ..typing import Ids
@@ -44,10 +43,8 @@ class DeviceRowCache:
         If the rows take more than `max_bytes`.
     """
 
-    def __init__(
-        self, tensor: DistTensor, rows: Ids, device: Any, max_bytes: int | None = None
-    ) -> None:
-        if not isinstance(tensor, DistTensor) or not tensor.handle.is_feature:
+    def __init__(self, tensor: Any, rows: Ids, device: Any, max_bytes: int | None = None) -> None:
+        if not getattr(getattr(tensor, "handle", None), "is_feature", False):
             raise InvalidError(
                 f"tensor {tensor!r}: rows that can change are not kept; give a feature, as "
                 'g.ndata["feat"]'

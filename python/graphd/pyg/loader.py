@@ -87,7 +87,8 @@ class NeighborLoader:
     pin_memory : bool
         Whether batches that stay in host memory are in pinned memory.
     **others
-        ``is_sorted``, ``filter_per_worker``, ``persistent_workers`` and ``prefetch_factor`` are without effect.
+        ``is_sorted``, ``filter_per_worker``, ``persistent_workers`` and ``prefetch_factor`` are
+        without effect.
 
     Raises
     ------
