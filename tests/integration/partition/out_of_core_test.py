@@ -4,8 +4,8 @@
 import json
 import os
 import pathlib
-import re
 import random
+import re
 import subprocess
 import tempfile
 import unittest
