@@ -204,7 +204,7 @@ class Block(DglForm, Layer):
             Makes the block on the device, of the moved tensors.
         """
         if self.device.type != "cpu":
-            return lambda there: self.to(parts.device)
+            return lambda there: self if parts.is_pinning else self.to(parts.device)
         structure = [[parts.add(each) for each in self.csc(c)] for c in self.canonical_etypes]
         frames = [
             [{name: parts.take(f[name]) for name in f.fixed() if name != EID} for f in of_types]

@@ -135,7 +135,8 @@ class BlockSampler:
             for t, name in of_node_types(g.types, names):
                 some = ids[g.types.ntypes[t]] if isinstance(ids, dict) else ids
                 tensor = g.data(False, t, name)
-                frames[t].lazy(name, functools.partial(tensor.read, some))
+                read = functools.partial(tensor.read, some)
+                frames[t].lazy(name, read, may_change=not tensor.is_feature)
         for e, name in of_edge_types(g.types, self.prefetch_edge_feats):
             tensor = g.data(True, e, name)
             for block in blocks:

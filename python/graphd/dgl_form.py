@@ -32,7 +32,13 @@ class DglFrame(Frame):
         super().__init__()
         self._data = data
 
-    def lazy(self, name: str, make: Callable[..., Tensor], of: str | None = None) -> None:
+    def lazy(
+        self,
+        name: str,
+        make: Callable[..., Tensor],
+        of: str | None = None,
+        may_change: bool = False,  # noqa: ARG002
+    ) -> None:
         """Sets a name to the result of ``make()``, or ``make(frame[of])``, at once."""
         self._data[name] = make() if of is None else make(self._data[of])
 

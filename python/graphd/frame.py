@@ -16,13 +16,13 @@ Maker = Callable[[Any], Tensor]
 class _LazyValue:
     """A function that makes data of one frame, possibly from other data of this frame."""
 
-    def __init__(self, make: Callable[..., Tensor], of: str | None) -> None:
-        self._make, self._of = make, of
+    def __init__(self, make: Callable[..., Tensor], of: str | None, may_change: bool) -> None:
+        self._make, self._of, self._may_change = make, of, may_change
 
     @property
     def is_read(self) -> bool:
-        """Whether it is made from other data of the frame."""
-        return self._of is not None
+        """Whether it is made on access only: from other data of the frame, or of what may change."""
+        return self._of is not None or self._may_change
 
     def made_in(self, frame: Frame) -> Tensor:
         return self._make() if self._of is None else self._make(frame[self._of])
@@ -77,10 +77,17 @@ class Frame(Described):
         self._makers, self._source = makers, source
         self._made: dict[str, Tensor] = {} if made is None else made
 
-    def lazy(self, name: str, make: Callable[..., Tensor], of: str | None = None) -> None:
-        """Sets a name to the result of ``make()``, or ``make(frame[of])``, called on access."""
+    def lazy(
+        self,
+        name: str,
+        make: Callable[..., Tensor],
+        of: str | None = None,
+        may_change: bool = False,
+    ) -> None:
+        """Sets a name to the result of ``make()``, or ``make(frame[of])``, called on access. With
+        `may_change`, the result depends on when it is called."""
         self._made.pop(name, None)
-        self._makers = {**self._makers, name: _LazyValue(make, of)}
+        self._makers = {**self._makers, name: _LazyValue(make, of, may_change)}
 
     def fixed(self) -> list[str]:
         """Returns the names whose data are in the batch or made, so that they can't change later;

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import backend
-from ..arguments import true_or_false
 from ..errors import InvalidError
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def delivery_for(device: Any, pin_memory: bool, row_caches: Sequence[Any] = ()) 
     graphd.errors.InvalidError
         If there is no such device, or caches are on another one.
     """
-    pin_memory = true_or_false(pin_memory, "pin_memory")
+    pin_memory = bool(pin_memory)  # DGL and PyG take any value
     is_cpu = device is None or str(device).partition(":")[0] == "cpu"
     if is_cpu and row_caches:
         raise InvalidError("row_caches need a device; give the loader device=, as 'cuda'")

@@ -88,7 +88,7 @@ class Delivery:
         self.pool.close()
 
     def _pinned(self, step: Any) -> Any:
-        parts = Parts(torch.device("cpu"))
+        parts = Parts(torch.device("cpu"), is_pinning=True)
         rebuild = parts.take(step)
         packing = Packing(parts.tensors)
         buffer = self.platform.pinned(packing.size)
@@ -99,7 +99,9 @@ class Delivery:
         if self._copier is None:
             self._copier = Copier(self.platform, self.pool)
         start = functools.partial(self._start, self._copier, host)
-        worker = ThreadPoolExecutor(1, thread_name_prefix="graphd-delivery")
+        worker = ThreadPoolExecutor(
+            1, thread_name_prefix="graphd-delivery", initializer=self.platform.enter_thread
+        )
         waiting = collections.deque([worker.submit(start)])
         try:
             # No variable refers to a step: it would keep the batch while the next is made.

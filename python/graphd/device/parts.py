@@ -20,14 +20,16 @@ class Parts:
     ----------
     device : torch.device
         The device of the steps that are rebuilt.
+    is_pinning : bool
+        Whether only host tensors are moved, to pinned memory; others stay where they are.
 
     Attributes
     ----------
     tensors : list of tensor
     """
 
-    def __init__(self, device: torch.device) -> None:
-        self.device = device
+    def __init__(self, device: torch.device, is_pinning: bool = False) -> None:
+        self.device, self.is_pinning = device, is_pinning
         self.tensors: list[torch.Tensor] = []
         self._places: dict[Any, int] = {}
 
@@ -65,7 +67,7 @@ class Parts:
             return self._sequence(value)
         if hasattr(value, "stores") and hasattr(value, "apply"):
             return self._pyg(value)
-        if callable(getattr(value, "to", None)):
+        if callable(getattr(value, "to", None)) and not self.is_pinning:
             return lambda there: value.to(self.device)
         return lambda there: value
 
@@ -73,7 +75,7 @@ class Parts:
         # Copies into a buffer would lose gradients, classes and layouts.
         is_plain = type(value) is torch.Tensor and value.layout == torch.strided
         if not is_plain or value.requires_grad or value.device.type != "cpu":
-            return lambda there: value.to(self.device)
+            return lambda there: value if self.is_pinning else value.to(self.device)
         place = self.add(value)
         return lambda there: there[place]
 

@@ -28,6 +28,9 @@ class Platform:
     def __str__(self) -> str:
         return f"platform of {self.device}"
 
+    def enter_thread(self) -> None:
+        """Prepares a new thread, whose current device is the first one."""
+
     def new_stream(self) -> Any:
         """Returns a stream of work that runs beside that of others."""
         raise NotImplementedError
@@ -61,6 +64,10 @@ class Platform:
 
 class CudaPlatform(Platform):
     """A CUDA device."""
+
+    def enter_thread(self) -> None:
+        """See `Platform.enter_thread`."""
+        torch.cuda.set_device(self.device)
 
     def new_stream(self) -> Any:
         """See `Platform.new_stream`."""

@@ -78,8 +78,8 @@ class DistEmbedding:
         idx : int64 tensor
             It may be on any device; from another one than the CPU it is copied.
         device : str, int or torch.device, optional
-            The device of the result. Gradients come back from a CUDA device beside its work; the
-            optimiser's step waits for them.
+            The device of the result. Gradients come back from a CUDA device without the program
+            waiting; the optimiser's step waits for them.
 
         Returns
         -------
@@ -92,7 +92,9 @@ class DistEmbedding:
             return rows
         import torch
 
-        if device is not None and str(device) != "cpu":
+        from ..device.platform import Platform
+
+        if isinstance(device, (Platform, int)) or str(device).startswith("cuda"):
             from ..device.gradients import Gradients
 
             if self._gradients is None:
@@ -101,7 +103,7 @@ class DistEmbedding:
         if torch.is_grad_enabled():
             rows.requires_grad_()
             rows.register_hook(lambda gradients: self.handle.backward(idx, gradients))
-        return rows
+        return rows if device is None else rows.to(device)
 
     def backward(self, idx: Ids, gradients: Tensor) -> None:
         """Adds gradients that were computed without autograd.

@@ -12,6 +12,7 @@ from ..arguments import whole_number
 from ..errors import InvalidError
 from ..graph_base import GraphBase, graph_of
 from ..typing import Tensor
+from .embedding import on_host
 
 _NODES_AT_ONCE = 1 << 20
 
@@ -114,7 +115,7 @@ def nodes_by_access(
                 f"loader {loader!r}: expected batches that begin with their input nodes, as those of "
                 "DistNodeDataLoader do"
             )
-        counts[numpy.asarray(nodes, numpy.int64)] += 1  # the nodes of a batch are distinct
+        counts[numpy.asarray(on_host(nodes), numpy.int64)] += 1  # the nodes of a batch are distinct
     here = numpy.ones(len(counts), bool)
     for some in _nodes(g, t, everywhere):
         here[some] = False
