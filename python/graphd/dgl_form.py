@@ -37,7 +37,7 @@ class DglFrame(Frame):
         name: str,
         make: Callable[..., Tensor],
         of: str | None = None,
-        may_change: bool = False,  # noqa: ARG002
+        may_change: bool = False,
     ) -> None:
         """Sets a name to the result of ``make()``, or ``make(frame[of])``, at once."""
         self._data[name] = make() if of is None else make(self._data[of])

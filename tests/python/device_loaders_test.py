@@ -226,7 +226,7 @@ class Loaders(support.GraphTest):
     def test_faults_of_the_copies_are_found(self):
         g = self.standalone()
         make = self.nodes(g)
-        expected = [tensors_of(step) for step in make(device=None)]
+        expected = self.read(make(device=None))
 
         device = LateDevice()
         device.wait = lambda stream, event: None
@@ -240,11 +240,9 @@ class Loaders(support.GraphTest):
         self.assertTrue(found)
 
     def read(self, loader):
-        """Returns the ids of the steps that a loader has given, with what is wrong in them."""
-        try:
-            return [tensors_of(step) for step in loader]
-        except (IndexError, RuntimeError) as error:  # ends of edges that are no nodes
-            return error
+        """Returns the ids of the nodes of all steps. The edges may be wrong here, so that nothing may
+        be computed from them."""
+        return [tensors_of(step[:2]) for step in loader]
 
     def test_pinned_batches_belong_to_the_caller(self):
         g = self.standalone()
