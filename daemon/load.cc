@@ -170,7 +170,7 @@ std::string KeptMemoryDirectory(const DaemonOptions& options) {
   if (directory.empty() || IsWritableTmpfs(directory)) return directory;
   LogWarning(directory,
              " is not a writable tmpfs, so that the memory of tensors can't stay with the ",
-             "service manager; set TemporaryFileSystem= of the unit as graphd@.service does");
+             "service manager; set TemporaryFileSystem= of the unit as kept-memory.conf does");
   return {};
 }
 

@@ -12,7 +12,8 @@
 namespace graphd {
 
 // The memory of tensors that the service manager keeps for the next process: one descriptor, of a
-// directory in a tmpfs that the unit mounts for each process (graphd@.service). Thread-safe.
+// directory in a tmpfs that a drop-in of the unit mounts for each process (kept-memory.conf), which
+// is off by default. Thread-safe.
 class KeptTables final : public store::MemoryKeeper {
  public:
   // The beginning of the descriptors' names.

@@ -47,6 +47,8 @@ check_rows() {
 descriptors() { property NFileDescriptorStore; }
 named_memory() { find /dev/shm -maxdepth 1 -name 'graphd-*' | wc -l; }
 
+install -D -m 644 /usr/share/doc/graphd/examples/kept-memory.conf \
+  /etc/systemd/system/graphd@.service.d/kept-memory.conf || bad "the drop-in is not installed"
 systemd-sysusers && systemd-tmpfiles --create graphd.conf && systemctl daemon-reload
 make_graph
 # shellcheck disable=SC2119  # there are no more lines
