@@ -14,8 +14,10 @@
 #include <optional>
 
 #include "base/directory.h"
+#include "base/failure.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "store/memory_rescue.h"
 #include "store/rows/memory_dir.h"
 
 namespace graphd::store {
@@ -25,10 +27,6 @@ constexpr const char* kPrefix = "graphd-";
 
 std::string StatePath(const std::string& directory) { return directory + "/state"; }
 std::string WrittenPath(const std::string& directory) { return directory + "/written"; }
-
-// Returns a path of a directory that has none of its own. It has the number of the process and not
-// "self", so that an administrator who reads it finds the directory, too.
-std::string PathOfDescriptor(int fd) { return StrCat("/proc/", ::getpid(), "/fd/", fd, "/."); }
 
 bool IsTmpfs(const std::string& directory) {
   struct statfs status {};
@@ -65,6 +63,7 @@ void WriteToMemory(const std::string& path, const F& f) {
 
 // Removes the directories of ended processes of the store.
 void RemoveAbandoned(const std::string& parent, const std::string& store_directory) {
+  if (!FileExists(parent)) return;
   for (const std::string& name : ListDirectory(parent)) {
     const std::string path = StrCat(parent, "/", name);
     if (!name.starts_with(kPrefix)) continue;
@@ -185,11 +184,11 @@ std::unique_ptr<PersistentArena> PersistentArena::Make(const std::string& parent
 std::unique_ptr<PersistentArena> PersistentArena::MakeKept(const std::string& parent,
                                                            const std::string& store_directory,
                                                            size_t threads, MemoryKeeper& keeper) {
-  std::string why;
+  std::string why, made, given;
   try {
     CheckParent(parent);
     const std::string nonce = MemoryNonce();
-    const std::string made = MakeDirectoryIn(parent, nonce, store_directory);
+    made = MakeDirectoryIn(parent, nonce, store_directory);
     Place place;
     place.name = MemoryName::Make(/*is_kept=*/true, made, nonce);
     place.fd = OpenOwnDirectory(made);
@@ -198,13 +197,17 @@ std::unique_ptr<PersistentArena> PersistentArena::MakeKept(const std::string& pa
     // No row is in the memory before the keeper has it.
     why = keeper.Keep(place.name.place, place.fd.get());
     if (why.empty()) {
-      return std::unique_ptr<PersistentArena>(
+      given = place.name.place;
+      std::unique_ptr<PersistentArena> arena(
           new PersistentArena(std::move(place), store_directory, threads, /*kept=*/false));
+      RemoveAbandoned(kDefaultMemoryDir, store_directory);
+      return arena;
     }
-    RemoveTree(made);
   } catch (const Error& error) {
     why = error.what();
   }
+  if (!given.empty()) keeper.Remove(given);
+  if (!made.empty()) LogFailure("freeing memory of tensors", [&] { RemoveTree(made); });
   LogWarning("the memory of tensors can't stay with the service manager: ", why);
   return nullptr;
 }
@@ -220,7 +223,15 @@ std::unique_ptr<PersistentArena> PersistentArena::Find(const std::string& store_
       Throw(ErrorCode::kVersion, path, " was written by another version of graphd, or is damaged; ",
             "start and stop that version, which moves the rows to the disk", RemedyOf(path));
     }
-    return Open(*std::move(name), store_directory, threads, gone, keeper, stored);
+    const bool is_kept = name->is_kept;
+    auto arena = Open(*std::move(name), store_directory, threads, gone, keeper, stored);
+    if (arena == nullptr && is_kept && gone->removed &&
+        (keeper == nullptr || !keeper->passes_descriptors())) {
+      Throw(ErrorCode::kUnavailable, store_directory, ": the service manager may have the memory ",
+            "of its last server, and has not started this process; start it through systemd",
+            RemedyOf(path));
+    }
+    return arena;
   }
   std::optional<MemoryName> saved = MemoryName::ReadSaved(store_directory);
   std::unique_ptr<PersistentArena> arena;
@@ -254,9 +265,15 @@ std::unique_ptr<PersistentArena> PersistentArena::Open(MemoryName name,
   place.directory = name.place;
   if (name.is_kept) {
     if (keeper != nullptr) place.fd = keeper->Take(name.place);
-    if (!place.fd) return is_gone();
-    place.directory = PathOfDescriptor(place.fd.get());
-    place.keeper = keeper;
+    if (place.fd) {
+      place.directory = PathOfDescriptor(place.fd.get());
+      place.keeper = keeper;
+    } else if (const std::string copy = PathOfCopy(name.nonce); HasCopy(copy)) {
+      place.directory = copy;
+      name = MemoryName::Make(/*is_kept=*/false, copy, name.nonce);
+    } else {
+      return is_gone();
+    }
   }
   const std::string& directory = place.directory;
   struct stat info {};
@@ -292,27 +309,14 @@ std::unique_ptr<PersistentArena> PersistentArena::Open(MemoryName name,
           " has pushes up to ", stored->lsn, ", and had those up to ", written,
           "; was it restored from a backup? Remove ", path, " to continue with it as it is");
   }
+  if (place.keeper != nullptr) {
+    // From the first push on, a copy has older rows, and must not be found in its place.
+    RemoveAbandoned(kDefaultMemoryDir, store_directory);
+    if (const std::string copy = PathOfCopy(name.nonce); HasCopy(copy)) RemoveTree(copy);
+  }
   place.name = std::move(name);
   return std::unique_ptr<PersistentArena>(
       new PersistentArena(std::move(place), store_directory, threads, /*kept=*/true));
-}
-
-std::string PersistentArena::WhyUseless(const std::string& name, int fd) {
-  const std::string directory = PathOfDescriptor(fd);
-  try {
-    OpenOwnDirectory(directory);
-    const std::optional<MemoryOwner> owner = MemoryOwner::Read(directory);
-    if (!owner) return "it was made by another version of graphd, and no database names it";
-    const std::string& store = owner->store_directory;
-    std::optional<MemoryName> named;
-    const std::string path = MemoryName::PathIn(store);
-    if (FileExists(path)) named = MemoryName::Read(path);
-    if (!named) named = MemoryName::ReadSaved(store);
-    return named && named->is_kept && named->place == name ? ""
-                                                           : StrCat(store, " does not name it");
-  } catch (const Error& error) {
-    return error.what();
-  }
 }
 
 Arena::Files PersistentArena::FilesOf(uint32_t table, bool kept) const {

@@ -26,7 +26,7 @@ uint64_t BufferBytes(const StoreOptions& options) { return options.memory_bytes 
 
 // Moves the memory that an earlier process left to the disk, unless this store will take it over.
 StoreOptions WithoutKeptMemory(StoreOptions options) {
-  if (options.wants_persistent_arena() || !FileExists(options.directory + "/memory")) {
+  if (options.wants_persistent_arena() || !FileExists(MemoryName::PathIn(options.directory))) {
     return options;
   }
   StoreOptions before = options;
@@ -34,7 +34,12 @@ StoreOptions WithoutKeptMemory(StoreOptions options) {
   before.memory_bytes = 0;
   before.kept_memory_dir.clear();
   if (before.memory_dir.empty()) before.memory_dir = kDefaultMemoryDir;
-  const Store store(std::move(before));
+  { const Store store(std::move(before)); }
+  // Its rows would be stale by the time that a later process takes them over.
+  if (FileExists(MemoryName::PathIn(options.directory))) {
+    Throw(ErrorCode::kIo, options.directory, ": not all rows of its last server could be moved to ",
+          "the disk, see the log; mend that, or start with the options that this server had");
+  }
   return options;
 }
 
@@ -99,12 +104,20 @@ Store::Store(StoreOptions options)
       arena_->WriteState(now);
     }
     arena_->Announce();
+  } else {
+    // It would name memory that is gone, whose loss recovery has stored.
+    RemoveFile(MemoryName::PathIn(options_.directory));
   }
   if (!memory_.bounded()) {
     collapser_.emplace([this] { return tables(); });
     preparer_.emplace();
   }
   write_back_.Start();  // last: its thread uses the others
+}
+
+void Store::EndWriteBack() {
+  write_back_.GiveUp();
+  db_.StopWaiting();
 }
 
 Store::~Store() {
