@@ -145,8 +145,9 @@ bool IsWritableTmpfs(const std::string& directory) {
          ::access(directory.c_str(), W_OK | X_OK) == 0;
 }
 
-// Returns the tmpfs for tensor memory that survives this process; empty if there is none.
-std::string MemoryDirectory(const DaemonOptions& options) {
+// Returns the tmpfs for tensor memory that survives this process; empty if there is none. Without
+// it, `has_other` says whether the memory is elsewhere.
+std::string MemoryDirectory(const DaemonOptions& options, bool has_other) {
   if (options.durability != "process" || options.embedding_memory != 0) return {};
   const bool given = !options.memory_dir.empty();
   std::string directory = given ? options.memory_dir : store::kDefaultMemoryDir;
@@ -155,6 +156,7 @@ std::string MemoryDirectory(const DaemonOptions& options) {
     Throw(ErrorCode::kInvalid, "--memory_dir ", directory,
           " is not a writable tmpfs; mount one, or leave the option out");
   }
+  if (has_other) return {};
   LogWarning(directory,
              " is not a writable tmpfs: changes of tensors stay in the push log until they are "
              "written back, which is slower; name another tmpfs with --memory_dir");
@@ -271,7 +273,7 @@ std::unique_ptr<store::TensorHost> LoadTensors(const DaemonOptions& options,
   host.store.durability = store::DurabilityFromName(options.durability);
   host.store.keeper = kept;
   host.store.kept_memory_dir = KeptMemoryDirectory(options);
-  host.store.memory_dir = MemoryDirectory(options);
+  host.store.memory_dir = MemoryDirectory(options, !host.store.kept_memory_dir.empty());
   host.store.threads = options.compute_threads;
   host.store.memory_bytes = options.embedding_memory;
   host.store.write_back_seconds = options.write_back_seconds;

@@ -113,13 +113,13 @@ std::string RemedyOf(const std::string& path) {
 }  // namespace
 
 PersistentArena::PersistentArena(Place place, std::string store_directory, size_t threads,
-                                 bool kept)
+                                 bool taken_over)
     : name_(std::move(place.name)),
       kept_fd_(std::move(place.fd)),
       keeper_(place.keeper),
       directory_(std::move(place.directory)),
       store_directory_(std::move(store_directory)),
-      kept_(kept),
+      taken_over_(taken_over),
       directory_fd_(OpenOwnDirectory(directory_)),
       lock_(TryLock(directory_)) {
   if (!lock_) {
@@ -133,9 +133,9 @@ PersistentArena::PersistentArena(Place place, std::string store_directory, size_
 // says how many there are; a log beyond that was never used.
 void PersistentArena::OpenUndoLogs(size_t threads) {
   const auto path_of = [this](size_t i) { return StrCat(directory_, "/undo-", i); };
-  undo_logs_.push_back(std::make_unique<UndoLog>(path_of(0), kept_));
+  undo_logs_.push_back(std::make_unique<UndoLog>(path_of(0), taken_over_));
   UndoLog& first = *undo_logs_[0];
-  size_t used = kept_ ? first.group() : 0;
+  size_t used = taken_over_ ? first.group() : 0;
   if (!first.found_damage().empty()) {
     for (used = 1; FileExists(path_of(used));) used++;
   }
@@ -178,7 +178,7 @@ std::unique_ptr<PersistentArena> PersistentArena::Make(const std::string& parent
   place.directory = MakeDirectoryIn(parent, nonce, store_directory);
   place.name = MemoryName::Make(/*is_kept=*/false, place.directory, nonce);
   return std::unique_ptr<PersistentArena>(
-      new PersistentArena(std::move(place), store_directory, threads, /*kept=*/false));
+      new PersistentArena(std::move(place), store_directory, threads, /*taken_over=*/false));
 }
 
 std::unique_ptr<PersistentArena> PersistentArena::MakeKept(const std::string& parent,
@@ -199,7 +199,7 @@ std::unique_ptr<PersistentArena> PersistentArena::MakeKept(const std::string& pa
     if (why.empty()) {
       given = place.name.place;
       std::unique_ptr<PersistentArena> arena(
-          new PersistentArena(std::move(place), store_directory, threads, /*kept=*/false));
+          new PersistentArena(std::move(place), store_directory, threads, /*taken_over=*/false));
       RemoveAbandoned(kDefaultMemoryDir, store_directory);
       return arena;
     }
@@ -316,7 +316,7 @@ std::unique_ptr<PersistentArena> PersistentArena::Open(MemoryName name,
   }
   place.name = std::move(name);
   return std::unique_ptr<PersistentArena>(
-      new PersistentArena(std::move(place), store_directory, threads, /*kept=*/true));
+      new PersistentArena(std::move(place), store_directory, threads, /*taken_over=*/true));
 }
 
 Arena::Files PersistentArena::FilesOf(uint32_t table, bool kept) const {

@@ -76,7 +76,7 @@ class PersistentArena {
   // this process lives.
   const std::string& directory() const noexcept { return directory_; }
   // Returns whether it has the rows of an earlier process.
-  bool kept() const noexcept { return kept_; }
+  bool taken_over() const noexcept { return taken_over_; }
 
   Arena::Files FilesOf(uint32_t table, bool kept) const;
   // Removes the files of the table. Its memory is freed when it is no longer mapped.
@@ -129,7 +129,7 @@ class PersistentArena {
     std::string directory;  // see directory()
     MemoryKeeper* keeper = nullptr;
   };
-  PersistentArena(Place place, std::string store_directory, size_t threads, bool kept);
+  PersistentArena(Place place, std::string store_directory, size_t threads, bool taken_over);
   static std::unique_ptr<PersistentArena> Open(MemoryName name, const std::string& store_directory,
                                                size_t threads, Gone* gone, MemoryKeeper* keeper,
                                                const StoreState* stored);
@@ -140,7 +140,7 @@ class PersistentArena {
   const UniqueFd kept_fd_;      // directory_ leads through it
   MemoryKeeper* const keeper_;  // null if the directory has a path
   const std::string directory_, store_directory_;
-  const bool kept_;
+  const bool taken_over_;
   const UniqueFd directory_fd_;
   UniqueFd lock_;
   std::vector<std::unique_ptr<UndoLog>> undo_logs_;

@@ -89,7 +89,7 @@ Store::Store(StoreOptions options)
   damage_ = recovery.damage();
   replayed_ = recovery.replayed();
   for (const std::string& what : damage_) LogError(what);
-  if (arena_ != nullptr && arena_->kept()) {
+  if (arena_ != nullptr && arena_->taken_over()) {
     LogInfo("took over the memory of tensors of an earlier process, ", arena_->directory());
   }
   if (replayed_ != 0) LogInfo("replayed ", replayed_, " pushes");
@@ -98,7 +98,7 @@ Store::Store(StoreOptions options)
     recovery.RetireReplayedLog(*log_);
   }
   if (arena_ != nullptr) {
-    if (!arena_->kept()) {
+    if (!arena_->taken_over()) {
       StoreState now;
       now.lsn = pipeline_->Snapshot(&now.clients);
       arena_->WriteState(now);
