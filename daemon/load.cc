@@ -145,10 +145,14 @@ bool IsWritableTmpfs(const std::string& directory) {
          ::access(directory.c_str(), W_OK | X_OK) == 0;
 }
 
+bool WantsPersistentMemory(const DaemonOptions& options) {
+  return options.durability == "process" && options.embedding_memory == 0;
+}
+
 // Returns the tmpfs for tensor memory that survives this process; empty if there is none. Without
 // it, `has_other` says whether the memory is elsewhere.
 std::string MemoryDirectory(const DaemonOptions& options, bool has_other) {
-  if (options.durability != "process" || options.embedding_memory != 0) return {};
+  if (!WantsPersistentMemory(options)) return {};
   const bool given = !options.memory_dir.empty();
   std::string directory = given ? options.memory_dir : store::kDefaultMemoryDir;
   if (IsWritableTmpfs(directory)) return directory;
@@ -166,7 +170,7 @@ std::string MemoryDirectory(const DaemonOptions& options, bool has_other) {
 // Returns the tmpfs for tensor memory whose descriptor the service manager keeps; empty if there is
 // none, or if the operator has chosen a directory.
 std::string KeptMemoryDirectory(const DaemonOptions& options) {
-  if (options.durability != "process" || options.embedding_memory != 0) return {};
+  if (!WantsPersistentMemory(options)) return {};
   if (!options.memory_dir.empty()) return {};
   const std::string directory = KeptTables::PrivateTmpfs();
   if (directory.empty() || IsWritableTmpfs(directory)) return directory;

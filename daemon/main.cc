@@ -54,7 +54,7 @@ constexpr uint64_t kFirstJobMs = 60000;  // the time --end_with_jobs allows for 
 // Descriptors that no connection gets, but at most half of all: the store needs them for segments
 // of its log, RocksDB's files (512) and new tables.
 constexpr uint64_t kReservedDescriptors = 1024;
-// How long a stop may wait for tensors that are being loaded, and how often it says that it does.
+// A stop may wait so long for tensors that are being loaded, and says so often that it does.
 constexpr auto kMostLoading = 60 * kj::MINUTES, kExtendEvery = 20 * kj::SECONDS;
 
 // The data that the daemon serves.

@@ -310,7 +310,7 @@ std::unique_ptr<PersistentArena> PersistentArena::Open(MemoryName name,
           "; was it restored from a backup? Remove ", path, " to continue with it as it is");
   }
   if (place.keeper != nullptr) {
-    // From the first push on, a copy has older rows, and must not be found in its place.
+    // A copy has older rows from the first push on, and must not be found in its place.
     RemoveAbandoned(kDefaultMemoryDir, store_directory);
     if (const std::string copy = PathOfCopy(name.nonce); HasCopy(copy)) RemoveTree(copy);
   }
