@@ -445,6 +445,15 @@ TEST_F(KeptMemoryTest, WriteBackThatIsEndedLeavesTheMemoryNamed) {
   EXPECT_EQ(Check(20), copy);
 }
 
+TEST_F(KeptMemoryTest, MemoryThatFailsOnceTheKeeperHasItIsReturned) {
+  const PrivateTmpfs small("size=8k");  // no room for all undo logs
+  options_.kept_memory_dir = small.path();
+  const Store store(options_);
+  EXPECT_THAT(store.status().memory, StartsWith(NamedDirectory()));
+  EXPECT_THAT(keeper_->kept, IsEmpty());
+  EXPECT_TRUE(fs::is_empty(small.path()));
+}
+
 TEST_F(KeptMemoryTest, GoneMemoryIsForgottenAlsoIfThereIsNoOther) {
   PushAndKill(1, 5);
   keeper_->kept.clear();
