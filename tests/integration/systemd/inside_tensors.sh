@@ -134,12 +134,26 @@ await_steps
 check "what was copied is removed when it is on the disk" [ "$(named_memory)" = 0 ]
 taken=$(tensors_taken_over)
 
+# A signal that announces the next process is believed only if all rows are on the disk.
+fill_disk
+main=$(property MainPID)
+kill -INT "$main"
+while [ -d "/proc/$main" ]; do sleep 0.02; done
+rm "$state/filler"
+await_next "$main"
+check_taken $((taken + 1)) "a signal with a full disk"
+systemctl restart graphd@debian || bad "systemctl restart"
+taken=$(tensors_taken_over)
+await_steps
+
 # Without room in /dev/shm either, the next process goes on with the memory.
 fill_disk
 mount -o remount,size=40k /dev/shm
 main=$(property MainPID)
-timeout 60 graphctl server stop --server_name debian --ip_config ip_config.txt --force >stop.log 2>&1
+timeout 60 graphctl server stop --server_name debian --ip_config ip_config.txt --force \
+  --timeout 0 >stop.log 2>&1
 for _ in $(seq 60); do grep -q 'could not be copied' <(log) && break; sleep 0.5; done
+check "a stop at once does not wait for the disk" grep -q 'stopping before all is done' <(log)
 check "the log says that the rows are not safe" grep -q 'could not be copied' <(log)
 rm "$state/filler"
 sleep 10
