@@ -71,11 +71,12 @@ def parser():
     return made
 
 
-def kernels(build, pattern):
-    """Returns {path of a program: filter for its kernels that match}. Exits if there is none."""
+def kernels(build, pattern, older):
+    """Returns {path of a program: filter for its kernels that match}. Exits if there is none. With
+    `older`, the build may be from before there were all programs."""
     found, names = {}, []
     for name, all_kernels in KERNELS.items():
-        if name != OLDEST and not has(build, [name]):
+        if older and name != OLDEST and not has(build, [name]):
             print(f"{shown(build)} has no {name}; its kernels are not compared", file=sys.stderr)
             continue
         path = program(build, name)
@@ -150,13 +151,13 @@ def times(path, chosen):
     }
 
 
-def measured(build, args):
+def measured(build, args, older):
     """Returns {kernel: {"instructions": ..., "seconds": ...}} of a build folder or a saved file."""
     if os.path.isfile(build):
         with open(build, encoding="utf-8") as file:
             return json.load(file)
     found = {}
-    for path, chosen in kernels(os.path.realpath(build), args.filter).items():
+    for path, chosen in kernels(os.path.realpath(build), args.filter, older).items():
         for name, count in instructions(path, chosen).items():
             found[name] = {"instructions": count}
         if not args.no_times:
@@ -205,7 +206,7 @@ def main(arguments):
         parser().error("give BUILD_A and BUILD_B, or --save FILE and one BUILD")
     if shutil.which("valgrind") is None:
         sys.exit("bench/guard: valgrind is missing; install it with: apt-get install valgrind")
-    found = [measured(build, args) for build in args.builds]
+    found = [measured(build, args, older=number == 0) for number, build in enumerate(args.builds)]
     if args.save:
         with open(args.save, "w", encoding="utf-8") as file:
             json.dump(found[0], file, indent=1)

@@ -23,6 +23,7 @@
 #include "store/rows/table.h"
 #include "store/store.h"
 #include "wire/hop_messages.h"
+#include "wire/id_arrays.h"
 
 namespace graphd::bench {
 namespace {
@@ -57,6 +58,7 @@ BENCHMARK_CAPTURE(BM_GatherFew, int8, Encoding{DType::kInt8, DType::kFloat32, 0.
 void BM_HopRequest(benchmark::State& state) {
   const GraphMeta& meta = LocalPartition(kSmall).meta();
   const std::vector<int64_t> seeds = RandomRows(3);
+  std::vector<int64_t> read(kMany);
   HopRequest hop;
   hop.seeds.emplace_back();
   hop.seeds[0].nodes.ids = seeds;
@@ -67,7 +69,9 @@ void BM_HopRequest(benchmark::State& state) {
     auto params = message.initRoot<wire::Session::HopParams>();
     WriteHop(meta, 0, hop, params);
     for (const wire::Seeds::Reader list : params.asReader().getSeeds()) {
-      benchmark::DoNotOptimize(ReadSeeds(list).ids.begin());
+      const ReceivedSeeds received = ReadSeeds(list);
+      ReadIds(received.ids, received.ids.size() / kMany, read.data(), kMany);
+      benchmark::DoNotOptimize(read.data());
     }
     for (const wire::SamplingRule::Reader rule : params.asReader().getRules()) {
       benchmark::DoNotOptimize(ReadRule(rule).applied.key);

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/index.h"
 #include "base/strings.h"
+#include "format/config/part_config.h"
 #include "format/label_texts.h"
 #include "format/load.h"
 #include "format/native/encoder.h"
@@ -179,7 +180,8 @@ PartitionSummary ConvertPartitions(const PartConfig& config, const std::string& 
     if (progress) progress(step, std::min(done, total), total);
     const auto partition = LoadPartition(config, p);
     summary.edge_cut += EdgeCut(*partition);
-    summary.bytes.push_back(WriteNative(*partition, JoinPath(output, "part" + std::to_string(p))));
+    summary.bytes.push_back(
+        WriteNative(*partition, JoinPath(output, PartDirectoryName(static_cast<int32_t>(p)))));
     done += summary.bytes.back();
   }
   WritePartConfig(output, meta, PartFormat::kNative);

@@ -210,7 +210,7 @@ std::vector<CanonicalEdgeType> ReadEdgeTypes(const PartConfig& config, const Jso
 
 std::string FindPartFile(const std::string& config_path, PartId part, const std::string& named) {
   const std::string directory = DirName(config_path);
-  const std::string beside = StrCat("part", part, "/", BaseName(named));
+  const std::string beside = StrCat(PartDirectoryName(part), "/", BaseName(named));
   return FirstThatExists({JoinPath(directory, named), JoinPath(directory, beside), named});
 }
 

@@ -13,11 +13,11 @@ namespace {
 
 constexpr const char* kEnding = ".ids.txt.gz";
 
-std::string FileName(const std::string& graph_name, const std::string& ntype) {
+}  // namespace
+
+std::string NodeNamesFileName(const std::string& graph_name, const std::string& ntype) {
   return graph_name + "." + ntype + kEnding;
 }
-
-}  // namespace
 
 void CopyNames(const std::string& from, const std::string& to) {
   const MappedFile file(from);
@@ -48,7 +48,7 @@ std::vector<std::string> FindNodeNames(const PartConfig& config) {
   const GraphMeta& meta = *config.meta;
   std::vector<std::string> paths;
   for (NodeTypeId t = 0; t < meta.schema.num_ntypes(); t++) {
-    const std::string file = FileName(meta.graph_name, meta.schema.ntype(t));
+    const std::string file = NodeNamesFileName(meta.graph_name, meta.schema.ntype(t));
     const std::string path = JoinPath(DirName(config.path), file);
     // A damaged part config may have type names that lead to other directories.
     const bool beside = file.find('/') == file.npos;
@@ -64,7 +64,7 @@ std::map<std::string, std::string> WriteNodeNames(const std::string& directory,
   for (NodeTypeId t = 0; t < graph.schema.num_ntypes(); t++) {
     const RawNodes& nodes = graph.nodes[Index(t)];
     const std::string& ntype = graph.schema.ntype(t);
-    const std::string path = JoinPath(directory, FileName(graph_name, ntype));
+    const std::string path = JoinPath(directory, NodeNamesFileName(graph_name, ntype));
     if (nodes.names) {
       WriteNames(path, *nodes.names);
     } else if (!nodes.names_file.empty()) {

@@ -12,6 +12,9 @@ namespace graphd {
 // Files of node names: directory/<graph_name>.<ntype>.ids.txt.gz has one name per line; line i
 // (from 0) has the name of the node whose orig_id is i.
 
+// Returns the name of such a file.
+std::string NodeNamesFileName(const std::string& graph_name, const std::string& ntype);
+
 // Removes the files that an earlier graph of that name left.
 void RemoveNodeNames(const std::string& directory, const std::string& graph_name);
 

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/index.h"
 #include "base/strings.h"
+#include "format/config/part_config.h"
 #include "format/external/describe_files.h"
 #include "format/external/edge_segments.h"
 #include "format/external/graph_manifest.h"
@@ -145,10 +146,10 @@ class OutOfCore {
 
  private:
   std::string Directory(int32_t part) const {
-    return JoinPath(options_.output, "part" + std::to_string(part));
+    return JoinPath(options_.output, PartDirectoryName(part));
   }
-  static std::string EdgesName(int32_t part) { return StrCat("part", part, ".edges.json"); }
-  static std::string NodesName(int32_t part) { return StrCat("part", part, ".nodes.json"); }
+  static std::string EdgesName(int32_t part) { return PartDirectoryName(part) + ".edges.json"; }
+  static std::string NodesName(int32_t part) { return PartDirectoryName(part) + ".nodes.json"; }
 
   void ReadGraph() {
     if (!HasRawGraph(spill_)) {
@@ -173,6 +174,8 @@ class OutOfCore {
       needed += Index(graph_.edges[Index(e)].count()) * EdgeBytesOnDisk(graph_, storage_, e);
     }
     if (!state_.Has(kCleared)) needed += ExpectedBytes(graph_, storage_);
+    // The neighbours are removed before edges are sorted.
+    if (!state_.Has(kOwners)) needed = std::max(needed, NeighbourBytesOnDisk(graph_, options_));
     struct statvfs info {};
     if (::statvfs(state_.directory().c_str(), &info) != 0) {
       ThrowErrno("can't examine the disk of", state_.directory());
@@ -180,7 +183,7 @@ class OutOfCore {
     const uint64_t there = uint64_t{info.f_bavail} * info.f_frsize;
     if (needed <= there) return;
     Throw(ErrorCode::kOverloaded, options_.output, ": the disk has room for ", HumanBytes(there),
-          ", but the edges being sorted and the partitions take ", HumanBytes(needed),
+          ", but the edges and the partitions take ", HumanBytes(needed),
           "; make room and repeat the command, or give an --output on another disk");
   }
 

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/index.h"
 #include "base/strings.h"
+#include "format/config/part_config.h"
 #include "format/external/run_state.h"
 #include "format/label_texts.h"
 #include "format/native/header.h"
@@ -25,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string PartDirectory(const std::string& output, PartId part) {
-  return JoinPath(output, "part" + std::to_string(part));
+  return JoinPath(output, PartDirectoryName(static_cast<int32_t>(part)));
 }
 
 std::string ConfigPath(const PartitionOptions& options) {

@@ -2,12 +2,13 @@
 #include "format/publish_partitions.h"
 
 #include <filesystem>
-#include <system_error>
 #include <vector>
 
 #include "base/file.h"
 #include "base/strings.h"
+#include "format/config/part_config.h"
 #include "format/native/header.h"
+#include "format/node_names.h"
 #include "format/partitioner.h"
 #include "format/write_part_config.h"
 
@@ -15,8 +16,6 @@ namespace graphd {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string PartName(int32_t part) { return "part" + std::to_string(part); }
 
 PartitionOptions OptionsOf(const GraphPlan& plan, const PublishOptions& options) {
   PartitionOptions partition;
@@ -30,7 +29,7 @@ PartitionOptions OptionsOf(const GraphPlan& plan, const PublishOptions& options)
 
 // Throws if the partition in the staging directory is not complete, or not the plan's.
 void CheckPart(const GraphPlan& plan, const std::string& staging, int32_t part) {
-  const std::string directory = JoinPath(staging, PartName(part));
+  const std::string directory = JoinPath(staging, PartDirectoryName(part));
   const NativeHeader header = ReadNativeHeader(directory);
   if (header.graph_name == plan.graph_name && static_cast<int32_t>(header.part) == part) return;
   Throw(ErrorCode::kCorrupt, directory, " has partition ", static_cast<int32_t>(header.part),
@@ -54,15 +53,13 @@ void MoveFiles(const fs::path& from, const fs::path& to) {
 void MoveGraph(const GraphPlan& plan, const PublishOptions& options) {
   for (int32_t p = 0; p < plan.num_parts(); p++) {
     // Other files that are there are kept.
-    MoveFiles(JoinPath(options.staging, PartName(p)), JoinPath(options.output, PartName(p)));
+    MoveFiles(JoinPath(options.staging, PartDirectoryName(p)),
+              JoinPath(options.output, PartDirectoryName(p)));
   }
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(options.staging)) {
-    const std::string name = entry.path().filename().string();
-    if (entry.is_regular_file() && name.ends_with(".ids.txt.gz")) names.push_back(name);
-  }
-  for (const std::string& name : names) {
-    fs::rename(JoinPath(options.staging, name), JoinPath(options.output, name));
+  for (NodeTypeId t = 0; t < plan.schema.num_ntypes(); t++) {
+    const std::string name = NodeNamesFileName(plan.graph_name, plan.schema.ntype(t));
+    const std::string path = JoinPath(options.staging, name);
+    if (FileExists(path)) fs::rename(path, JoinPath(options.output, name));
   }
   WritePartConfig(options.output, *plan.Meta(), PartFormat::kNative);
 }
@@ -85,9 +82,6 @@ std::string PublishPartitions(const GraphPlan& plan, const PublishOptions& optio
   } catch (const fs::filesystem_error& error) {
     Throw(ErrorCode::kIo, error.what());
   }
-  // The graph is complete. A task that is late may still create files there.
-  std::error_code ignored;
-  fs::remove_all(options.staging, ignored);
   return JoinPath(options.output, plan.graph_name + ".json");
 }
 

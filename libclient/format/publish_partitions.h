@@ -20,7 +20,7 @@ struct PublishOptions {
 void CheckPublishing(const GraphPlan& plan, const PublishOptions& options);
 
 // Moves the partitions and names to the output, in place of an earlier graph there, writes the part
-// config, last, and removes `staging` as far as possible. Returns the part config's path. Throws
+// config, last, and returns its path. The owner of `staging` removes it. Throws
 // Error(kCorrupt) or Error(kNotFound) if a partition is not complete; then the output is left as it
 // is. After an error of the operating system, what was not moved is still in `staging`.
 std::string PublishPartitions(const GraphPlan& plan, const PublishOptions& options);

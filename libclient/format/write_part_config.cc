@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "format/config/part_config.h"
 #include "format/native/header.h"
 #include "graph/id_json.h"
 
@@ -48,7 +49,7 @@ void WritePartConfig(const std::string& directory, const GraphMeta& meta, PartFo
   }
   const std::string ending = native ? ".seg" : ".dgl";
   for (PartId p = 0; p < meta.book.num_partitions(); p++) {
-    const std::string part = "part" + std::to_string(p) + "/";
+    const std::string part = PartDirectoryName(p) + "/";
     root["part-" + std::to_string(p)] = {{"node_feats", part + "node_feat" + ending},
                                          {"edge_feats", part + "edge_feat" + ending},
                                          {"part_graph", part + "graph" + ending}};

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/directory.h"
 #include "base/failure.h"
 #include "base/file.h"
 #include "base/log.h"

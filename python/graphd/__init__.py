@@ -16,7 +16,7 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from . import checkpoint, dataloading, distributed, errors, inference, sampling
+from . import checkpoint, dataloading, device, distributed, errors, inference, sampling
 from ._graphd import __version__ as __version__
 from .backend import use
 from .block import Block
@@ -62,6 +62,7 @@ __all__ = [
     "checkpoint",
     "connect",
     "dataloading",
+    "device",
     "distributed",
     "errors",
     "inference",

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import MutableMapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from . import backend
 from .arguments import FORMS, one_of
@@ -13,7 +13,11 @@ from .dgl_form import DglForm, dgl_frames
 from .frame import Frame, frame_of, moved
 from .html import table
 from .layer import Layer
+from .names import EID
 from .typing import EdgeType, Ids, Tensor
+
+if TYPE_CHECKING:
+    from .device.parts import Parts, Rebuild
 
 
 class _Data:
@@ -148,26 +152,74 @@ class Block(DglForm, Layer):
         """
         return _NodeView(self, [self.num_dst_nodes(t) for t in self.ntypes], self.dst_frames)
 
-    def to(self, device: Any) -> Block:
-        """Returns the block with its tensors on another device.
+    @property
+    def device(self) -> Any:
+        """The torch.device of the tensors."""
+        import torch
+
+        return torch.device("cpu" if self._device is None else self._device)
+
+    def to(self, device: Any, non_blocking: bool = False) -> Block:
+        """Returns the block with its tensors on another device. They are copied on first access.
 
         Parameters
         ----------
         device : torch.device or str
+        non_blocking : bool
+            Whether to copy through new pinned memory at once, ids of edges excepted, without
+            waiting: on the current stream, behind the work that was added to it before. Loaders
+            with ``device=`` copy beside that work.
 
         Returns
         -------
         Block
             The block itself, for the CPU.
         """
-        if str(device) == "cpu" and self._device is None:
-            return self
+        if non_blocking and str(device).startswith("cuda"):
+            from .device.parts import sent
+
+            return cast(Block, sent(self, device))
+        return self if str(device) == "cpu" and self._device is None else self._on(device)
+
+    def _on(self, device: Any) -> Block:
+        """Returns a block whose tensors are moved on first access."""
         there = Block(self._batch, self._of, device)
         there._src_frames, there._dst_frames, there._edge_frames = (
             [moved(frame, device) for frame in frames]
             for frames in (self.src_frames, self.dst_frames, self.edge_frames)
         )
         return there
+
+    def take_apart(self, parts: Parts) -> Rebuild:
+        """Adds the tensors of the block to those that one copy moves: edges and data, but no ids of
+        edges, which take more than all else of the structure, and which models do not need.
+
+        Parameters
+        ----------
+        parts : graphd.device.parts.Parts
+
+        Returns
+        -------
+        callable
+            Makes the block on the device, of the moved tensors.
+        """
+        if self.device.type != "cpu":
+            return lambda there: self.to(parts.device)
+        structure = [[parts.add(each) for each in self.csc(c)] for c in self.canonical_etypes]
+        frames = [
+            [{name: parts.take(f[name]) for name in f.fixed() if name != EID} for f in of_types]
+            for of_types in (self.src_frames, self.dst_frames, self.edge_frames)
+        ]
+
+        def rebuild(there: list[Tensor]) -> Block:
+            made = self._on(parts.device)
+            made._structure = [(there[indptr], there[indices]) for indptr, indices in structure]
+            for into, of_types in zip((made.src_frames, made.dst_frames, made.edge_frames), frames):
+                for frame, names in zip(into, of_types):
+                    frame.update({name: part(there) for name, part in names.items()})
+            return made
+
+        return rebuild
 
     def int(self) -> Block:
         """Refuses DGL's conversion of a graph's ids to int32, since blocks have int64 ids.

@@ -19,6 +19,11 @@ class _LazyValue:
     def __init__(self, make: Callable[..., Tensor], of: str | None) -> None:
         self._make, self._of = make, of
 
+    @property
+    def is_read(self) -> bool:
+        """Whether it is made from other data of the frame."""
+        return self._of is not None
+
     def made_in(self, frame: Frame) -> Tensor:
         return self._make() if self._of is None else self._make(frame[self._of])
 
@@ -76,6 +81,17 @@ class Frame(Described):
         """Sets a name to the result of ``make()``, or ``make(frame[of])``, called on access."""
         self._made.pop(name, None)
         self._makers = {**self._makers, name: _LazyValue(make, of)}
+
+    def fixed(self) -> list[str]:
+        """Returns the names whose data are in the batch or made, so that they can't change later;
+        names that are read by ids on first access may."""
+        makers = self._makers
+        return [
+            name
+            for name in self
+            if name in self._made
+            or not (isinstance(make := makers.get(name), _LazyValue) and make.is_read)
+        ]
 
     def __getitem__(self, name: str) -> Tensor:
         made = self._made

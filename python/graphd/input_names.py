@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import backend
+from . import _graphd, backend
 from .errors import InvalidError
 from .typing import Triple
 
@@ -129,7 +129,7 @@ def check(names: Mapping[str, Names]) -> None:
 
 def path_beside(part_config: str, graph_name: str, ntype: str) -> str:
     """Returns the path of the file with a type's names, which is beside the part config."""
-    file = f"{graph_name}.{ntype}.ids.txt.gz"
+    file = _graphd.node_names_file_name(graph_name, ntype)
     if "/" in file:
         raise InvalidError(
             f"node type {ntype!r}: nodes of a type with a slash in its name have no names; rename the "

@@ -24,6 +24,8 @@ class Layer(TypedGraph):
     _src_frames: list[Frame] | None = None
     _dst_frames: list[Frame] | None = None
     _edge_frames: list[Frame] | None = None
+    # By number of the edge type the result of csc(), if it was copied to the device with the batch.
+    _structure: list[tuple[Tensor, Tensor]] | None = None
 
     def __init__(self, batch: _graphd.Batch, of: LayerData, device: Any = None) -> None:
         self._batch, self._of, self._device = batch, of, device
@@ -120,6 +122,8 @@ class Layer(TypedGraph):
         indices : int32 tensor, [edges]
             Local ids of sources: those of destination i are ``indices[indptr[i]:indptr[i + 1]]``.
         """
+        if self._structure is not None:
+            return self._structure[self.types.etype_id(etype)]
         indptr, indices = self._batch.csc(self._of.layer, self.types.etype_id(etype))
         return self.place(indptr), self.place(indices)
 
@@ -135,5 +139,16 @@ class Layer(TypedGraph):
         -------
         src, dst : int64 tensor, [edges]
         """
+        if self._structure is not None:
+            return _ends(*self._structure[self.types.etype_id(etype)])
         u, v = self._batch.coo(self._of.layer, self.types.etype_id(etype))
         return self.place(u), self.place(v)
+
+
+def _ends(indptr: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+    """Returns the ends of edges by destination, made on the device and without waiting for it."""
+    import torch
+
+    rows = torch.arange(len(indptr) - 1, device=indptr.device)
+    counts = indptr[1:] - indptr[:-1]
+    return indices.long(), torch.repeat_interleave(rows, counts, output_size=len(indices))

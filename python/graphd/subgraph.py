@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import MutableMapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .convert import subgraph_to_dgl
 from .dgl_form import DglForm, dgl_frames
@@ -14,6 +14,9 @@ from .names import EID, NID
 from .schema import Types
 from .typed_graph import EdgeListGraph
 from .typing import Tensor
+
+if TYPE_CHECKING:
+    from .device.parts import Parts, Rebuild
 
 
 class Subgraph(DglForm, EdgeListGraph):
@@ -64,13 +67,45 @@ class Subgraph(DglForm, EdgeListGraph):
         """
         if str(device) == "cpu":
             return self
-        nodes = [ids.to(device) for ids in self._nodes]
-        edges = [(u.to(device), v.to(device), ids.to(device)) for u, v, ids in self._by_etype]
-        found = Subgraph(self.types, nodes, edges, self._g)
-        found._node_frames, found._edge_frames = (
-            [moved(frame, device) for frame in frames]
-            for frames in (self._node_frames, self._edge_frames)
+        return self._with(
+            [ids.to(device) for ids in self._nodes],
+            [(u.to(device), v.to(device), ids.to(device)) for u, v, ids in self._by_etype],
+            device,
         )
+
+    def take_apart(self, parts: Parts) -> Rebuild:
+        """Adds the tensors of the graph to those that one copy moves.
+
+        Parameters
+        ----------
+        parts : graphd.device.parts.Parts
+
+        Returns
+        -------
+        callable
+            Makes the graph on the device, of the moved tensors.
+        """
+        nodes = [parts.take(each) for each in self._nodes]
+        edges = [[parts.take(each) for each in triple] for triple in self._by_etype]
+        return lambda there: self._with(
+            [each(there) for each in nodes],
+            [(u(there), v(there), ids(there)) for u, v, ids in edges],
+            parts.device,
+        )
+
+    def _with(
+        self, nodes: Sequence[Tensor], edges: Sequence[tuple[Tensor, Tensor, Tensor]], device: Any
+    ) -> Subgraph:
+        """Returns the graph with these tensors, and with its data, moved on first access."""
+        found = Subgraph(self.types, nodes, edges, self._g)
+        for into, frames in (
+            (found._node_frames, self._node_frames),
+            (found._edge_frames, self._edge_frames),
+        ):
+            for i, frame in enumerate(frames):
+                ids = {name: each for name, each in into[i].items() if name in frame}
+                into[i] = moved(frame, device)
+                into[i].update(ids)
         return found
 
     def to_dgl(self) -> Any:

@@ -6,12 +6,14 @@
 #include <memory>
 #include <tuple>
 
+#include "base/index.h"
 #include "base/strings.h"
 #include "call.h"
 #include "format/arrow/c_stream.h"
 #include "format/distributed/column_numbers.h"
-#include "format/distributed/random_owners.h"
 #include "format/io/names_file.h"
+#include "format/node_names.h"
+#include "format/partition/assign_nodes.h"
 #include "format/publish_partitions.h"
 #include "module.h"
 #include "tensor.h"
@@ -145,13 +147,18 @@ void AddNames(NamesFile& file, const py::capsule& capsule) {
   });
 }
 
+// Returns the partitions that AssignRandomly gives to the nodes of a type with these ids.
 py::object OwnersOf(const py::handle& ids, int32_t ntype, uint64_t seed, int32_t num_parts) {
   const Tensor tensor = FromPython(ids, "ids of nodes");
-  if (tensor.dtype() != DType::kInt64 || num_parts < 1) {
-    Throw(ErrorCode::kInvalid, "random_owners needs int64 ids and 1 partition or more");
+  if (tensor.dtype() != DType::kInt64 || num_parts < 1 || ntype < 0) {
+    Throw(ErrorCode::kInvalid, "random_owners needs int64 ids, a type and 1 partition or more");
   }
-  std::vector<int32_t> owners(tensor.as<int64_t>().size());
-  RandomOwners(tensor.as<int64_t>(), static_cast<NodeTypeId>(ntype), seed, num_parts, owners);
+  const RandomAssignment assignment(seed, Index(ntype), num_parts);
+  std::vector<int32_t> owners;
+  owners.reserve(tensor.as<int64_t>().size());
+  for (const int64_t id : tensor.as<int64_t>()) {
+    owners.push_back(static_cast<int32_t>(assignment.OwnerOf(static_cast<uint64_t>(id))));
+  }
   return ToNumpy(TensorOf(std::move(owners)));
 }
 
@@ -185,6 +192,7 @@ void DefinePartWriter(py::module_& m) {
       .def(py::init<std::string, std::string>())
       .def("add", AddNames)
       .def("finish", [](NamesFile& self) { Call([&] { self.Finish(); }); });
+  m.def("node_names_file_name", NodeNamesFileName);
   m.def("check_publishing", [](const py::dict& plan, const std::string& output, bool force) {
     CheckPublishing(PlanFrom(plan), {"", output, force});
   });

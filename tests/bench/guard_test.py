@@ -57,6 +57,9 @@ class Guard(unittest.TestCase):
         done = run("guard", "--save", first, "--filter", KERNEL, "--no_times", older)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("has no kernel_bench", done.stderr)
+        done = run("guard", "--filter", KERNEL, "--no_times", first, older)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("kernel_bench is not there", done.stderr)
 
     def test_nothing_to_compare_fails(self):
         saved = self.saved({"BM_Gone": {"instructions": 1}})

@@ -14,6 +14,7 @@ MODULES = (
     "graphd.distributed",
     "graphd.sampling",
     "graphd.checkpoint",
+    "graphd.device",
     "graphd.inference",
     "graphd.distributed.node_names",
     "graphd.errors",

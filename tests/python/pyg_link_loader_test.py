@@ -12,6 +12,7 @@ from torch_geometric.sampler import NegativeSampling
 import support
 from graphd.errors import GraphdError, InvalidError
 from graphd.pyg import FeatureStore, GraphStore, LinkNeighborLoader, NeighborSampler
+from late_device import LateDevice
 
 LIKES = ("user", "likes", "post")
 FOLLOWS = ("user", "follows", "user")
@@ -53,6 +54,19 @@ class Batches(support.GraphTest):
                     self.assertTrue(torch.equal(batch[etype].edge_label, expected))
                     self.assertTrue(torch.equal(batch["user"].x, feat[batch["user"].n_id]))
                 self.assertEqual(sizes, [16, 16, 16, 12])
+
+    def test_batches_on_a_device_fit_the_graph(self):
+        g = self.standalone()
+        feat = g.nodes["user"].data["feat"][:]
+        pairs = self.pairs(g, FOLLOWS)
+        device = LateDevice()
+        loader = LinkNeighborLoader(
+            g, [4, 3], (FOLLOWS, pairs), neg_sampling_ratio=2, batch_size=16, device=device
+        )
+        for batch in loader:
+            self.check(g, batch, FOLLOWS, pairs)
+            self.assertTrue(torch.equal(batch["user"].x, feat[batch["user"].n_id]))
+        self.assertEqual(device.copies, len(loader))
 
     def test_edges_may_be_arrays_and_a_transform_runs_in_the_callers_thread(self):
         g = self.standalone()

@@ -11,6 +11,7 @@ import support
 from graphd.distributed import in_subgraph
 from graphd.errors import InvalidError
 from graphd.pyg import FeatureStore, GraphStore, NeighborLoader
+from late_device import LateDevice
 
 LIKES = ("user", "likes", "post")
 FOLLOWS = ("user", "follows", "user")
@@ -45,6 +46,22 @@ class Batches(support.GraphTest):
                 self.assertTrue(torch.equal(self.check(g, loader, ids), ids))
                 for batch in loader:
                     self.assertTrue(torch.equal(batch["user"].x, feat[batch["user"].n_id]))
+
+    def test_batches_on_a_device_are_the_same(self):
+        for g in self.each_way():
+            ids = torch.arange(7, 300, 3)
+
+            def loader(g=g, ids=ids, **options):
+                return NeighborLoader(g, [4, 3], ("user", ids), batch_size=16, seed=1, **options)
+
+            device = LateDevice()
+            expected = [repr(batch.to_dict()) for batch in loader()]
+            found = [repr(batch.to_dict()) for batch in loader(device=device)]
+            self.assertEqual(found, expected)
+            self.assertEqual(device.copies, 7)
+            feat = g.nodes["user"].data["feat"][:]
+            for batch in loader(device=LateDevice()):
+                self.assertTrue(torch.equal(batch["user"].x, feat[batch["user"].n_id]))
 
     def test_shuffled_epochs_differ_and_have_every_seed_once(self):
         g = self.standalone()

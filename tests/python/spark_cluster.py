@@ -24,13 +24,15 @@ def session(master, folder, **options):
 
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    # Executors have other working directories.
+    paths = [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(":") if path]
     settings = {
         "spark.driver.memory": "512m",
         "spark.executor.memory": "512m",
         "spark.executor.memoryOverhead": "128m",
         "spark.driver.extraJavaOptions": " ".join(JAVA_OPTIONS),
         "spark.executor.extraJavaOptions": " ".join(JAVA_OPTIONS),
-        "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+        "spark.executorEnv.PYTHONPATH": ":".join(paths),
         "spark.local.dir": f"{folder}/local",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": f"{folder}/warehouse",

@@ -2,6 +2,7 @@
 """Partitions DataFrames on Spark, on a real cluster of a master and two workers, one of which is killed,
 and in one process: the files are those of graphctl partition."""
 
+import contextlib
 import glob
 import gzip
 import os
@@ -23,7 +24,18 @@ import spark_cluster
 from graphd import _graphd
 from graphd.distributed import load_partition
 from graphd.errors import ExistsError, InvalidError, IoError
-from graphd.spark import failures, label_propagation, numbers, staging, tasks
+from graphd.spark import (
+    failures,
+    kept,
+    label_propagation,
+    numbers,
+    staging,
+    stored_features,
+    tasks,
+)
+from graphd.spark.edges import Edges
+from graphd.spark.job import Job
+from graphd.spark.nodes import Nodes
 
 GRAPHCTL = os.path.join(os.environ["GRAPHD_BIN_DIR"], "graphctl")
 USERS, ITEMS, BOUGHT, LIKES = 300, 200, 3000, 900
@@ -50,7 +62,7 @@ class SparkCase:
         cls.scratch = scratch.name
         cls.random = np.random.default_rng(1)
         cls.spark = cls.session()
-        cls.addClassCleanup(cls.spark.stop)
+        cls.addClassCleanup(lambda: cls.spark.stop())
 
     def write(self, table, name):
         parquet.write_table(table, f"{self.scratch}/{name}.parquet")
@@ -79,6 +91,10 @@ class SparkCase:
                 "large": pyarrow.array([None, *range(1234567890, 1234567889 + USERS)], "int64"),
                 "score": np.round(draw.random(USERS), 3),
                 "exact": draw.random(USERS),
+                "pos.0": draw.random(USERS, np.float32),
+                "pos.1": draw.random(USERS, np.float32),
+                "list.0": pyarrow.array(feat, pyarrow.list_(pyarrow.float32())),
+                "list.1": pyarrow.array(feat, pyarrow.list_(pyarrow.float32())),
                 "label": draw.integers(-3, 70000, USERS),
                 "train_mask": draw.random(USERS) < 0.5,
                 "test_mask": draw.integers(0, 2, USERS),
@@ -108,14 +124,46 @@ class OnACluster(SparkCase, unittest.TestCase):
         cls.addClassCleanup(cls.cluster.stop)
         return cls.cluster.session()
 
-    def kill_worker_later(self, out, stop, at_death):
-        """Kills a worker when the first partition is there, unless `stop` is set before."""
-        while not stop.wait(0.01):
-            done = [path for path in glob.glob(f"{out}/*.spark-*/part*") if "attempt" not in path]
-            if done:
-                self.cluster.kill_worker(1)
-                at_death.append(len(done))
-                return
+    @contextlib.contextmanager
+    def when_a_partition_is_written(self, out, act):
+        """Calls a function when the first partition is there. Yields a list that gets the number of
+        those that are there then."""
+        seen, stop = [], threading.Event()
+
+        def watch():
+            while not stop.wait(0.01):
+                paths = glob.glob(f"{out}/*.spark-*/part*")
+                done = [path for path in paths if "attempt" not in path]
+                if done:
+                    act()
+                    seen.append(len(done))
+                    return
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            yield seen
+        finally:
+            stop.set()
+            watcher.join()
+
+    def test_a_session_that_is_stopped_leaves_the_old_graph(self):
+        nodes = self.spark.range(USERS)
+        ring = self.spark.range(USERS).selectExpr(
+            "id as a", f"(id + 1) % {USERS} as b", "id as number"
+        )
+        out = f"{self.scratch}/stopped"
+        graph = (nodes, ring, "g", 16, out)
+        graphd.spark.partition_graph(*graph, edge_id="number")
+        before = files(out)
+        with (
+            self.when_a_partition_is_written(out, self.spark.stop) as seen,
+            self.assertRaisesRegex(Exception, "stopped|cancelled|shut down"),
+        ):
+            graphd.spark.partition_graph(*graph, edge_id="number", seed=1, force=True)
+        type(self).spark = self.cluster.session()
+        self.assertTrue(seen, "no partition was seen before all of them were in their places")
+        self.assert_same(files(out), before)
 
     def test_typed_graph_is_that_of_graphctl_though_a_worker_is_killed(self):
         draw = self.random
@@ -156,18 +204,11 @@ class OnACluster(SparkCase, unittest.TestCase):
             BUY: self.frame(numbered(tables["bought"])),
             LIKE: self.frame(numbered(tables["likes"])),
         }
-        out, stop, at_death = f"{self.scratch}/shop", threading.Event(), []
-        killer = threading.Thread(
-            target=self.kill_worker_later, args=(out, stop, at_death), daemon=True
-        )
-        killer.start()
-        try:
+        out = f"{self.scratch}/shop"
+        with self.when_a_partition_is_written(out, lambda: self.cluster.kill_worker(1)) as at_death:
             config = graphd.spark.partition_graph(
                 nodes, edges, "shop", 16, out, part_method="column", edge_id="number"
             )
-        finally:
-            stop.set()
-            killer.join()
         self.assertEqual(config, f"{out}/shop.json")
         self.assertTrue(at_death, "no partition was seen before all of them were in their places")
         self.assertTrue(0 < at_death[0] < 16, f"{at_death} partitions were there at the time")
@@ -188,7 +229,7 @@ class InOneProcess(SparkCase, unittest.TestCase):
         wanted = self.graphctl(
             *("--edges", "edges.parquet", "--nodes", "users.parquet", "--graph_name", "g"),
             *("--num_parts", "3", "--part_method", "hash", "--seed", "11", "--edge_orig_id", "no"),
-            *("--store_as", "feat=int8", "w=float16"),
+            *("--store_as", "_N/feat=float16", "feat=int8", "w=float16"),
         )
         # An older graph, of which one file was lost.
         out = f"{self.scratch}/hash"
@@ -203,7 +244,7 @@ class InOneProcess(SparkCase, unittest.TestCase):
             *graph,
             part_method="hash",
             seed=11,
-            store_as={"feat": "int8", "w": "float16"},
+            store_as={"_N/feat": "float16", "feat": "int8", "w": "float16"},
             edge_orig_id=False,
             force=True,
         )
@@ -286,6 +327,88 @@ class InOneProcess(SparkCase, unittest.TestCase):
         )
         self.assert_same(files(out), wanted)
 
+    def test_label_propagation_of_types_and_names_though_all_tasks_run_twice(self):
+        clusters, size, parts = 4, 30, 3
+        count = clusters * size
+        of_cluster = self.random.permutation(count).reshape(clusters, size)
+        names = [f"item {i:03}" for i in range(count)]
+        which = self.random.integers(0, clusters, 2000)
+        src, dst = (of_cluster[which, self.random.integers(0, size, 2000)] for _ in range(2))
+        tables = {
+            "owned": pyarrow.table({"user": src, "item": [names[i] for i in dst]}),
+            "owners": pyarrow.table({"id": np.arange(count)}),
+            "things": pyarrow.table({"id": names, "price": np.arange(count)}),
+        }
+        for name, table in tables.items():
+            self.write(table, name)
+        write, twice = Job.write, []
+
+        def write_twice(job, *rest):
+            twice.append(sorted(row.part for row in write(job, *rest)))
+            return write(job, *rest)
+
+        out = f"{self.scratch}/typed"
+        with mock.patch.object(Job, "write", write_twice):
+            config = graphd.spark.partition_graph(
+                {"user": self.frame(tables["owners"]), "item": self.frame(tables["things"])},
+                {BUY: self.frame(numbered(tables["owned"]))},
+                *("g", parts, out),
+                part_method="label_propagation",
+                edge_id="number",
+                iterations=3,
+            )
+        self.assertEqual(twice, [list(range(parts))])
+        owners = {}
+        for ntype in ("user", "item"):
+            owners[ntype] = np.empty(count, np.int32)
+            for part in range(parts):
+                orig_id = np.asarray(load_partition(config, part)[1][f"{ntype}/orig_id"])
+                owners[ntype][orig_id] = part
+                self.assertLessEqual(len(orig_id), 1.03 * count / parts)
+            np.save(f"{self.scratch}/{ntype}.npy", owners[ntype])
+        cut = (owners["user"][src] != owners["item"][dst]).mean()
+        self.assertLess(cut, 0.6)  # it is 0.67 if nodes are assigned at random
+        wanted = self.graphctl(
+            *("--edges", "user:bought:item=owned.parquet", "--nodes", "user=owners.parquet"),
+            *("--nodes", "item=things.parquet", "--graph_name", "g", "--num_parts", str(parts)),
+            *("--part_method", "file", "--assignment", "user=user.npy", "item=item.npy"),
+        )
+        self.assert_same(files(out), wanted)
+
+    def test_labels_that_are_not_those_that_were_granted_are_found(self):
+        with kept.KeptFrames() as frames, tempfile.TemporaryDirectory() as folder:
+            nodes = Nodes("_N", self.spark.range(6), None, frames)
+            nodes.number()
+            loops = self.spark.range(6).selectExpr("id as a", "(id + 1) % 6 as b")
+            etype = ("_N", "_E", "_N")
+            edges = {etype: Edges(etype, loops, None, frames)}
+            run = label_propagation._Propagation({"_N": nodes}, edges, 3, 0, folder, frames)
+            run.begin()
+            self.assertEqual(run.ledgers[0].loads, [2, 2, 2])
+            run.ledgers[0].loads = [2, 1, 3]
+            with self.assertRaisesRegex(InvalidError, "other nodes than counted moved"):
+                run.finish()
+
+    def test_nodes_are_evaluated_once_to_locate_them(self):
+        from pyspark.sql import functions as F
+
+        evaluated = self.spark.sparkContext.accumulator(0)
+
+        def part(number):
+            evaluated.add(1)
+            return number % 3
+
+        owners = F.udf(part, "int")("id")
+        with kept.KeptFrames() as frames:
+            nodes = Nodes("_N", self.spark.range(30).withColumn("part", owners), "part", frames)
+            nodes.count = 30
+            nodes.locate(3)
+            for _ in range(2):
+                found = sorted((row.new, row.id) for row in nodes.ends.collect())
+                self.assertEqual(found, [(n, n % 10 * 3 + n // 10) for n in range(30)])
+        self.assertEqual(nodes.counts, [10, 10, 10])
+        self.assertEqual(evaluated.value, 30)
+
     def jobs(self):
         """Returns the number of jobs that Spark has started."""
         return self.spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs()
@@ -299,6 +422,9 @@ class InOneProcess(SparkCase, unittest.TestCase):
         good, names = edges(), nodes.selectExpr("string(id) as name")
         pair = nodes.selectExpr("id", "1 as `x.0`", "1.5d as `x.1`")
         one = nodes.selectExpr("id", "1.5f as `x.0`")
+        nested = nodes.selectExpr("id", "array(array(1f)) as `x.0`")
+        apart = nodes.selectExpr("id", "1f as `x.0`", "2f as y", "3f as `x.1`")
+        twice = nodes.selectExpr("id", "1f as `x.0`", "array(2f) as x")
         lists = nodes.selectExpr("id", "if(id = 3, array(1d, 2d, 3d), array(1d, 2d)) as x")
         owners = nodes.selectExpr("id", "id as place")
         texts = good.selectExpr("a", "b", "'x' as c")
@@ -311,6 +437,9 @@ class InOneProcess(SparkCase, unittest.TestCase):
             ("StringIndexer", (nodes.selectExpr("id", "'x' as kind"), good), {}),
             ("column 'id' has double; expected whole", (nodes.selectExpr("1d as id"), good), {}),
             ("'x.0' and 'x.1' of the feature 'x' have int and double", (pair, good), {}),
+            ("column 'x.0' has lists of list, expected numbers", (nested, good), {}),
+            ("'x.0' and 'x.1' of the feature 'x' are not beside", (apart, good), {}),
+            ("two features have the name 'x'", (twice, good), {}),
             ("column 'a' has bigint, but the nodes of '_N' have names", (names, good), {}),
             ("no DataFrame of the type 'item'", ({"user": nodes}, {BUY: good}), {}),
             ("rename", (nodes.selectExpr("id", "1 as orig_id"), good), {}),
@@ -365,9 +494,26 @@ class WithoutSpark(unittest.TestCase):
                 pathlib.Path(f"{scratch}/{attempt}/partition.json").write_text(text)
             tasks.publish(f"{scratch}/a", f"{scratch}/part0")
             tasks.publish(f"{scratch}/b", f"{scratch}/part0")
-            with self.assertRaisesRegex(InvalidError, "different partitions"):
+            with self.assertRaisesRegex(InvalidError, "different bytes"):
                 tasks.publish(f"{scratch}/c", f"{scratch}/part0")
             self.assertEqual(pathlib.Path(f"{scratch}/part0/partition.json").read_text(), "same")
+
+    def test_attempts_to_write_names_do_not_disturb_each_other(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            for attempt, text in (("a", "same"), ("b", "same"), ("c", "diff")):
+                pathlib.Path(f"{scratch}/{attempt}").write_text(text)
+            tasks.publish_file(f"{scratch}/a", f"{scratch}/names")
+            tasks.publish_file(f"{scratch}/b", f"{scratch}/names")
+            with self.assertRaisesRegex(InvalidError, "different bytes"):
+                tasks.publish_file(f"{scratch}/c", f"{scratch}/names")
+            self.assertEqual(pathlib.Path(f"{scratch}/names").read_text(), "same")
+
+    def test_the_last_of_two_stored_dtypes_counts(self):
+        wanted = {"user/x": "int8", "x": "float16"}
+        for given in (wanted, dict(reversed(wanted.items()))):
+            stored = stored_features.StoredFeatures(given, [("user", ["x"]), ("item", ["x"])])
+            self.assertEqual(stored.of_type("user", ["x"]), {"x": list(given.values())[-1]})
+            self.assertEqual(stored.of_type("item", ["x"]), {"x": "float16"})
 
     def test_an_edge_that_is_written_twice_is_found(self):
         def table(*columns):
@@ -499,9 +645,25 @@ with Staging(sys.argv[1], "g", False) as staging:
         with staging.Staging(self.out, "g", False) as run:
             for force in (False, True):
                 with self.assertRaisesRegex(ExistsError, "another run writes this graph now"):
-                    staging.Staging(self.out, "g", force)
-            staging.Staging(self.out, "another", False)
-            self.assertTrue(os.path.exists(run.path))
+                    self.run_again(force)
+            with staging.Staging(self.out, "another", False):
+                pass
+            self.assertEqual(os.listdir(self.out), [os.path.basename(run.path)])
+
+    def test_only_one_of_two_runs_that_begin_at_the_same_time_goes_on(self):
+        first, second = (staging.Staging(self.out, "g", False) for _ in range(2))
+        with first:
+            with self.assertRaisesRegex(ExistsError, "another run writes this graph now"), second:
+                pass
+            self.assertEqual(os.listdir(self.out), [os.path.basename(first.path)])
+
+    def test_a_run_that_has_just_begun_is_left_alone(self):
+        path = pathlib.Path(self.out, "g.spark-0123456789ab")
+        path.mkdir()
+        self.run_again(True)
+        path.joinpath(staging.MARKER).touch()
+        self.run_again(True)
+        self.assertTrue(path.joinpath(staging.MARKER).exists())
 
     def test_partitions_that_could_not_be_moved_are_kept(self):
         path = self.killed_run('with staging.publishing(): raise IoError("no space")')

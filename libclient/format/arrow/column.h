@@ -15,6 +15,10 @@
 
 namespace graphd {
 
+// The most numbers in a list of a feature: a row without a list takes as many, and nothing in the
+// input.
+inline constexpr int64_t kMaxListSize = int64_t{1} << 20;
+
 struct ArrowBuffer {
   static constexpr uint64_t kUnknownSize = UINT64_MAX;  // the C data interface tells no sizes
   const std::byte* data = nullptr;

@@ -27,9 +27,6 @@ struct FeatureValues::Batch {
 
 namespace {
 
-// The most numbers in a list, because a row without one takes as many, and nothing in the input.
-constexpr int64_t kMaxListSize = int64_t{1} << 20;
-
 const ArrowType& ItemType(const ArrowType& type) {
   return type.kind == ArrowKind::kList && !type.dictionary ? type.children[0] : type;
 }

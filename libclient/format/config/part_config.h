@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,5 +22,8 @@ struct PartConfig {
   std::vector<PartFiles> parts;   // by PartId
   std::vector<std::string> maps;  // .npy files of a mapped book, which are read with the config
 };
+
+// Returns the name of a partition's directory, which is beside the part config that graphd writes.
+inline std::string PartDirectoryName(int32_t part) { return "part" + std::to_string(part); }
 
 }  // namespace graphd

@@ -30,10 +30,10 @@ void CheckType(const ArrowType& type, const std::string& column) {
 }
 
 void CheckListSize(int64_t size, int64_t expected, const std::string& column) {
-  if (size == expected && size >= 1 && size <= kMostListSize) return;
+  if (size == expected && size >= 1 && size <= kMaxListSize) return;
   Throw(ErrorCode::kInvalid, "column '", column.substr(0, 80), "' has a list of ", size, " numbers",
         size == expected ? "" : " and one of ", size == expected ? "" : std::to_string(expected),
-        "; lists must have the same length, 1 to ", kMostListSize, ", to be a feature");
+        "; lists must have the same length, 1 to ", kMaxListSize, ", to be a feature");
 }
 
 // Calls number(value) for each number of a column without lists in the rows begin .. end - 1, with
@@ -81,8 +81,13 @@ void SummarizeItems(const ArrowColumn& items, int64_t begin, int64_t end, Column
       }
       summary.range.Add(static_cast<float>(value));
     } else {
-      if (!std::in_range<int64_t>(value))
-        return summary.numbers.AddDouble(static_cast<double>(value));
+      if constexpr (std::is_same_v<T, uint64_t>) {
+        summary.numbers.AddUnsigned(value);
+        // Convert rounds twice, too.
+        summary.range.Add(static_cast<float>(static_cast<double>(value)));
+        // The column is floating, so that the range of whole numbers is not used.
+        if (value > INT64_MAX) return;
+      }
       const auto whole = static_cast<int64_t>(value);
       summary.numbers.AddInt(whole);
       summary.least = std::min(summary.least, whole);

@@ -6,6 +6,7 @@
 
 #include "base/index.h"
 #include "base/strings.h"
+#include "format/arrow/column.h"
 #include "format/native/encoder.h"
 #include "format/partition/partition_plan.h"
 
@@ -34,10 +35,6 @@ std::vector<Encoding> EncodingsOf(const std::vector<PlannedFeature>& features) {
   return encodings;
 }
 
-Encoding OrigIdEncoding(int64_t count) {
-  return NarrowestEncoding(DType::kInt64, 0, std::max<int64_t>(count - 1, 0));
-}
-
 void CheckType(const PlannedType& type, const std::string& name, size_t parts) {
   if (type.counts.size() != parts || parts == 0 || parts > Index(int64_t{kMaxParts})) {
     Throw(ErrorCode::kInvalid, "type '", name, "' has counts for ", type.counts.size(),
@@ -55,9 +52,9 @@ void CheckType(const PlannedType& type, const std::string& name, size_t parts) {
       Throw(ErrorCode::kInvalid, "type '", name, "' has two features '", feature.name,
             "', or one of the name that the original ids get; rename one");
     }
-    if (feature.width >= 0 && feature.width <= kMostListSize) continue;
+    if (feature.width >= 0 && feature.width <= kMaxListSize) continue;
     Throw(ErrorCode::kInvalid, "feature '", feature.name, "' of type '", name, "' has lists of ",
-          feature.width, " numbers; a feature may have ", kMostListSize);
+          feature.width, " numbers; a feature may have ", kMaxListSize);
   }
 }
 

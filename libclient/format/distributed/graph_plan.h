@@ -16,9 +16,6 @@
 
 namespace graphd {
 
-// The most numbers in the list of a row.
-inline constexpr int64_t kMostListSize = int64_t{1} << 20;
-
 struct PlannedFeature {
   std::string name;
   int64_t width = 0;  // numbers in the list of each row; 0: a row is one number

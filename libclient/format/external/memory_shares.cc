@@ -11,6 +11,7 @@
 #include "format/external/edge_segments.h"
 #include "format/external/spilled_edges.h"
 #include "format/io/spill_files.h"
+#include "format/partition/metis_graph.h"
 #include "format/partition/sorted_edges.h"
 
 namespace graphd {
@@ -39,6 +40,39 @@ size_t RowBytes(const RawGraph& graph, const StoragePlan& storage, EdgeTypeId et
   return bytes;
 }
 
+// Returns what NodeWeights hold for clusters, if there are several quantities. On real graphs there
+// are at most a third as many clusters as nodes.
+uint64_t ClusterWeights(const RawGraph& graph, const AssignOptions& options, uint64_t nodes) {
+  const uint64_t of_node = options.balance_edges ? 2 : 1;
+  const uint64_t types = graph.nodes.size();
+  if (types * of_node == 1 && options.balance_ntypes.empty()) return 0;
+  uint64_t entries = nodes * of_node;
+  if (options.balance_ntypes.empty()) entries = std::min(entries, nodes / 3 * types * of_node);
+  return 16 * entries + 16 * (nodes / 3);
+}
+
+struct Size {
+  uint64_t nodes = 0, pairs = 0;  // pairs of neighbours, in both directions
+};
+
+Size SizeOf(const RawGraph& graph) {
+  Size size;
+  for (const RawNodes& nodes : graph.nodes) size.nodes += Index(nodes.count);
+  for (const RawEdges& edges : graph.edges) size.pairs += 2 * Index(edges.stored());
+  return size;
+}
+
+// Returns the memory that METIS needs for the last level of multilevel, unless clusters stop to
+// join before.
+uint64_t LastLevelBytes(const RawGraph& graph, const AssignOptions& options) {
+  if (options.method != PartMethod::kMultilevel) return 0;
+  const auto [nodes, all_pairs] = SizeOf(graph);
+  const uint64_t pairs =
+      std::min(all_pairs, std::max(options.coarsest_pairs, all_pairs / kCoarsestShare));
+  const uint64_t quantities = graph.nodes.size() * (options.balance_edges ? 2 : 1);
+  return EstimateMetisBytes(std::min(nodes, pairs), pairs, quantities);
+}
+
 // Returns the most memory that is held for nodes at any time.
 uint64_t NodeBytes(const RawGraph& graph, const AssignOptions& options) {
   uint64_t all = 0, largest = 0, ids = 0;
@@ -62,9 +96,8 @@ uint64_t NodeBytes(const RawGraph& graph, const AssignOptions& options) {
       // The ends of the nodes' neighbours, and their owners; twice, while they are split by type.
       return std::max(most, 8 * all + 2 * owners + classes);
     case PartMethod::kMultilevel:
-      // While nodes are grouped: the ends of their neighbours, and cluster_nodes.h; later the first
-      // level of clusters, whose number is at most a third of the nodes' on real graphs.
-      return std::max(most, 36 * all + classes);
+      // While nodes are grouped (cluster_nodes.h), and later with the first level of clusters.
+      return std::max(most, 36 * all + classes + ClusterWeights(graph, options, all));
     default:
       return most;
   }
@@ -85,7 +118,7 @@ uint64_t MappedShare(uint64_t memory) noexcept {
 
 uint64_t CheckedWorkShare(const RawGraph& graph, const StoragePlan& storage,
                           const AssignOptions& options, uint64_t memory) {
-  uint64_t least_work = kLeastWork;
+  uint64_t least_work = std::max(kLeastWork, LastLevelBytes(graph, options));
   for (EdgeTypeId e = 0; e < graph.schema.num_etypes(); e++) {
     least_work = std::max(least_work,
                           LeastSortMemory(Index(graph.edges[Index(e)].count()), IsNarrow(graph, e),
@@ -103,6 +136,18 @@ uint64_t CheckedWorkShare(const RawGraph& graph, const StoragePlan& storage,
         " is too little for this graph: ", HumanBytes(nodes),
         " are held for its nodes with --part_method ", PartMethodName(options.method),
         "; give at least ", (least + kMiB - 1) / kMiB, "M");
+}
+
+uint64_t NeighbourBytesOnDisk(const RawGraph& graph, const AssignOptions& options) {
+  const PartMethod method = options.method;
+  if (method != PartMethod::kLdg && method != PartMethod::kFennel &&
+      method != PartMethod::kMultilevel) {
+    return 0;
+  }
+  const auto [nodes, pairs] = SizeOf(graph);
+  const uint64_t id_bytes = nodes <= UINT32_MAX ? 4 : 8;
+  // The first level of clusters has an id and a weight for each pair that is not within a cluster.
+  return pairs * (id_bytes + (method == PartMethod::kMultilevel ? 8 : 0));
 }
 
 uint64_t EdgeBytesOnDisk(const RawGraph& graph, const StoragePlan& storage, EdgeTypeId etype) {

@@ -22,6 +22,9 @@ uint64_t MappedShare(uint64_t memory) noexcept;
 uint64_t CheckedWorkShare(const RawGraph& graph, const StoragePlan& storage,
                           const AssignOptions& options, uint64_t memory);
 
+// Returns the most that the neighbours of nodes take on the disk while nodes are assigned.
+uint64_t NeighbourBytesOnDisk(const RawGraph& graph, const AssignOptions& options);
+
 // Returns what an edge takes on the disk while it is sorted.
 uint64_t EdgeBytesOnDisk(const RawGraph& graph, const StoragePlan& storage, EdgeTypeId etype);
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include <cerrno>
 #include <utility>
 
 #include "base/file.h"
@@ -29,9 +28,8 @@ NamesFile::NamesFile(std::string path, std::string temporary)
 }
 
 NamesFile::~NamesFile() {
-  if (file_ == nullptr) return;
-  gzclose(AsGzip(file_));
-  ::unlink(temporary_.c_str());
+  if (file_ != nullptr) gzclose(AsGzip(file_));
+  if (!finished_) ::unlink(temporary_.c_str());
 }
 
 void NamesFile::Add(std::string_view name) {
@@ -49,14 +47,10 @@ void NamesFile::Write() {
 
 void NamesFile::Finish() {
   Write();
-  if (gzclose(AsGzip(std::exchange(file_, nullptr))) != Z_OK) {
-    const int saved = errno;
-    ::unlink(temporary_.c_str());
-    errno = saved;
-    ThrowErrno("can't write", path_);
-  }
+  if (gzclose(AsGzip(std::exchange(file_, nullptr))) != Z_OK) ThrowErrno("can't write", path_);
   Sync(OpenFile(temporary_, O_RDONLY).get(), temporary_);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) ThrowErrno("can't rename to", path_);
+  finished_ = true;
 }
 
 }  // namespace graphd

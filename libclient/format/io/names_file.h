@@ -11,12 +11,13 @@ class NamesFile {
  public:
   // Writes to `temporary` first; "" for a path that is this process's own on this machine.
   explicit NamesFile(std::string path, std::string temporary = "");
-  // Removes the temporary file unless Finish was called.
+  // Removes the temporary file unless Finish has succeeded.
   ~NamesFile();
   NamesFile(const NamesFile&) = delete;
   NamesFile& operator=(const NamesFile&) = delete;
 
   void Add(std::string_view name);
+  // Call it once, at the end.
   void Finish();
 
  private:
@@ -24,6 +25,7 @@ class NamesFile {
   const std::string path_, temporary_;
   void* file_;  // a gzFile until it is closed
   std::string piece_;
+  bool finished_ = false;
 };
 
 }  // namespace graphd

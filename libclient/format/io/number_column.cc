@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <string>
 
 namespace graphd {
 namespace {
@@ -28,21 +27,6 @@ bool ParseNumber(std::string_view cell, T& value) noexcept {
   if (cell.size() > 1 && cell[0] == '+' && cell[1] != '-') cell.remove_prefix(1);
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   return error == std::errc() && end == cell.data() + cell.size() && !cell.empty();
-}
-
-int SignificantDigits(std::string_view cell) noexcept {
-  int digits = 0, zeros = 0;
-  for (char c : cell) {
-    if (c == 'e' || c == 'E') break;
-    if (c < '0' || c > '9') continue;
-    if (c == '0') {
-      if (digits > 0) zeros++;
-      continue;
-    }
-    digits += zeros + 1;
-    zeros = 0;
-  }
-  return digits;
 }
 
 }  // namespace
@@ -67,7 +51,7 @@ bool NumberColumn::Append(std::string_view cell) {
 bool NumberColumn::AppendDecimal(std::string_view cell) {
   double value = std::numeric_limits<double>::quiet_NaN();
   if (!cell.empty() && !ParseNumber(cell, value)) return false;
-  summary_.AddDecimal(value, SignificantDigits(cell));
+  summary_.AddDecimal(value, cell);
   PutFloat(value);
   return true;
 }
@@ -78,8 +62,9 @@ void NumberColumn::AppendInt(int64_t value) {
 }
 
 void NumberColumn::AppendUnsigned(uint64_t value) {
-  if (value <= INT64_MAX) return AppendInt(static_cast<int64_t>(value));
-  Append(std::to_string(value));
+  summary_.AddUnsigned(value);
+  if (value <= INT64_MAX) return PutInt(static_cast<int64_t>(value));
+  PutFloat(static_cast<double>(value));
 }
 
 void NumberColumn::AppendFloat(float value) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 
 namespace graphd {
@@ -12,6 +13,21 @@ namespace {
 // Significant decimal digits that a float32 preserves when it is written and read.
 constexpr int kFloat32Digits = 9;
 constexpr int64_t kMoreDigits = 1'000'000'000;  // 10 to this power
+
+int SignificantDigits(std::string_view cell) noexcept {
+  int digits = 0, zeros = 0;
+  for (char c : cell) {
+    if (c == 'e' || c == 'E') break;
+    if (c < '0' || c > '9') continue;
+    if (c == '0') {
+      if (digits > 0) zeros++;
+      continue;
+    }
+    digits += zeros + 1;
+    zeros = 0;
+  }
+  return digits;
+}
 
 bool FitsFloat32(double value) noexcept {
   const double size = std::fabs(value);
@@ -58,9 +74,19 @@ void NumberSummary::AddDouble(double value) noexcept {
   wide = wide || NeedsDouble(value);
 }
 
-void NumberSummary::AddDecimal(double value, int digits) noexcept {
+void NumberSummary::AddUnsigned(uint64_t value) noexcept {
+  if (value <= INT64_MAX) return AddInt(static_cast<int64_t>(value));
   AddFloat();
-  wide = wide || digits > kFloat32Digits || !FitsFloat32(value);
+  // Zeros at the end are not significant.
+  while (value % 10 == 0) value /= 10;
+  wide = wide || value >= uint64_t{kMoreDigits};
+}
+
+void NumberSummary::AddDecimal(double value, std::string_view cell) noexcept {
+  AddFloat();
+  // Most cells are too short to need counting.
+  wide = wide || !FitsFloat32(value) ||
+         (cell.size() > size_t{kFloat32Digits} && SignificantDigits(cell) > kFloat32Digits);
 }
 
 void NumberSummary::Merge(const NumberSummary& part) noexcept {

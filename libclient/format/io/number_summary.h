@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <string_view>
 
 #include "graphd/tensor.h"
 
@@ -25,14 +26,17 @@ struct NumberSummary {
   void AddMissing() noexcept { AddFloat(); }
   // A number that is not NaN and would be written with the least digits that identify it.
   void AddDouble(double value) noexcept;
-  // A number that is written with this many significant digits.
-  void AddDecimal(double value, int digits) noexcept;
+  // A whole number, which may exceed int64.
+  void AddUnsigned(uint64_t value) noexcept;
+  // A number that is not int64 and was read from this text.
+  void AddDecimal(double value, std::string_view cell) noexcept;
   void Merge(const NumberSummary& part) noexcept;
 
   // Returns int64 if all are whole numbers of 64 bits; else float32, or float64 if a number has
-  // more than 9 significant digits, is outside float32's range, or is a whole number of 10 digits
-  // or more that float32 would round. It is uint8 if all are true or false, or if `mask` is set and
-  // all are 0 or 1.
+  // more than 9 significant digits, is outside float32's range, or was added by AddInt, has 10
+  // digits or more and would be rounded by float32. (1234567890.0, which has 9 significant digits,
+  // is hardly an id; it may be a number of float32 that was written as text.) It is uint8 if all
+  // are true or false, or if `mask` is set and all are 0 or 1.
   DType dtype(bool mask) const noexcept;
 };
 

@@ -73,10 +73,10 @@ std::vector<Encoding> EncodingsOf(const std::vector<RawFeature>& features, const
   return encodings;
 }
 
-// Returns the encoding of the original ids of `count` objects, of which the last `count` - `stored`
-// are reverse edges.
-Encoding OrigIdEncoding(const std::optional<Tensor>& orig_id, int64_t count, int64_t stored) {
-  if (!orig_id) return NarrowestEncoding(DType::kInt64, 0, std::max<int64_t>(count - 1, 0));
+// Returns the encoding of the given original ids, or of those in the input's order, of `count`
+// objects, of which the last `count` - `stored` are reverse edges.
+Encoding GivenIdEncoding(const std::optional<Tensor>& orig_id, int64_t count, int64_t stored) {
+  if (!orig_id) return OrigIdEncoding(count);
   const auto ids = orig_id->as<int64_t>();
   if (ids.empty()) return Encoding::Plain(DType::kInt64);
   const auto [least, most] = std::minmax_element(ids.begin(), ids.end());
@@ -85,6 +85,10 @@ Encoding OrigIdEncoding(const std::optional<Tensor>& orig_id, int64_t count, int
 
 }  // namespace
 
+Encoding OrigIdEncoding(int64_t count) {
+  return NarrowestEncoding(DType::kInt64, 0, std::max<int64_t>(count - 1, 0));
+}
+
 StoragePlan MakeStoragePlan(const RawGraph& graph, const StorageOptions& options) {
   StoreAs store_as(options.store_as);
   StoragePlan plan;
@@ -92,13 +96,13 @@ StoragePlan MakeStoragePlan(const RawGraph& graph, const StorageOptions& options
   for (NodeTypeId t = 0; t < graph.schema.num_ntypes(); t++) {
     const RawNodes& nodes = graph.nodes[Index(t)];
     plan.node_features.push_back(EncodingsOf(nodes.features, graph.schema.ntype(t), store_as));
-    plan.node_orig_ids.push_back(OrigIdEncoding(nodes.orig_id, nodes.count, nodes.count));
+    plan.node_orig_ids.push_back(GivenIdEncoding(nodes.orig_id, nodes.count, nodes.count));
   }
   for (EdgeTypeId e = 0; e < graph.schema.num_etypes(); e++) {
     const RawEdges& edges = graph.edges[Index(e)];
     plan.edge_features.push_back(
         EncodingsOf(edges.features, graph.schema.etype(e).ToString(), store_as));
-    plan.edge_orig_ids.push_back(OrigIdEncoding(edges.orig_id, edges.count(), edges.stored()));
+    plan.edge_orig_ids.push_back(GivenIdEncoding(edges.orig_id, edges.count(), edges.stored()));
   }
   store_as.CheckAllMatched();
   return plan;

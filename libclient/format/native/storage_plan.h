@@ -24,6 +24,9 @@ struct StoragePlan {
   bool edge_orig_id = true;
 };
 
+// Returns the encoding of original ids that are 0 .. count - 1.
+Encoding OrigIdEncoding(int64_t count);
+
 // Reads all integers and the features of `store_as` once. Throws Error(kInvalid) for an argument of
 // another form, for a feature that EncodingFor refuses and, listing what exists, for a feature that
 // no type has.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/strings.h"
 #include "format/partition/assign_nodes.h"
 #include "format/partition/balance_targets.h"
 #include "format/partition/metis_graph.h"
@@ -13,7 +14,7 @@
 namespace graphd {
 namespace {
 
-// Assigns blocks of consecutive nodes, class by class.
+// Assigns blocks of consecutive nodes, class by class, because nothing improves them afterwards.
 std::vector<idx_t> CutIntoBlocks(const BalanceTargets& targets, size_t nodes, size_t parts) {
   std::vector<size_t> sizes(std::max(targets.classes.size(), size_t{1})), next(sizes.size());
   for (size_t i = 0; i < nodes; i++) sizes[targets.ClassOf(i)]++;
@@ -36,8 +37,14 @@ NodeOwners AssignByMetis(const RawGraph& graph, const AssignOptions& options,
   for (const RawEdges& edges : graph.edges) ends += 2 * static_cast<uint64_t>(edges.stored());
   // Check the memory for simplifying the graph first.
   const uint64_t bytes_per_end = options.edge_weights.empty() ? 4 : 8;
-  CheckMemoryForMetis(bytes_per_end * ends + 16 * sequence.size(), sequence.size(), ends,
-                      options.metis.max_bytes, "multilevel, ldg or fennel");
+  const auto check_memory = [&](uint64_t needed, uint64_t neighbours) {
+    CheckMemoryForMetis(needed, options.metis.max_bytes,
+                        StrCat(sequence.size(), " nodes with ", neighbours, " neighbours"),
+                        StrCat("use --part_method multilevel, ldg or fennel, which need about ",
+                               HumanBytes(BytesForStreaming(sequence.size(), ends)),
+                               " or, with --memory, less; or a machine with more memory"));
+  };
+  check_memory(bytes_per_end * ends + 16 * sequence.size(), ends);
   MetisGraph simple = MakeMetisGraph(graph, sequence, options.edge_weights, max_index);
   const BalanceTargets targets = FindBalanceTargets(graph, options);
   const auto parts = static_cast<size_t>(options.num_parts);
@@ -45,10 +52,8 @@ NodeOwners AssignByMetis(const RawGraph& graph, const AssignOptions& options,
     return sequence.SplitByType(CutIntoBlocks(targets, sequence.size(), parts));
   }
   const size_t constraint_bound = targets.classes.size() * (options.balance_edges ? 2 : 1);
-  CheckMemoryForMetis(
-      EstimateMetisBytes(sequence.size(), simple.neighbours.size(), constraint_bound),
-      sequence.size(), simple.neighbours.size(), options.metis.max_bytes,
-      "multilevel, ldg or fennel");
+  check_memory(EstimateMetisBytes(sequence.size(), simple.neighbours.size(), constraint_bound),
+               simple.neighbours.size());
   const NodeWeights weights(targets, sequence.size());
   return sequence.SplitByType(RunMetis(simple, weights, options, max_index, progress));
 }

@@ -3,7 +3,6 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -22,10 +21,10 @@
 namespace graphd {
 namespace {
 
-// METIS gets the first level with few pairs (AssignOptions::coarsest_pairs, or this share of the
-// graph's), or with this many clusters per partition. A larger level, for which METIS would need
-// more memory, has not given better cuts.
-constexpr uint64_t kCoarsestShare = 256, kCoarsestClusters = 60;
+// METIS gets the first level with few pairs (AssignOptions::coarsest_pairs, kCoarsestShare), or
+// with this many clusters per partition. A larger level, for which METIS would need more memory,
+// has not given better cuts.
+constexpr uint64_t kCoarsestClusters = 60;
 // A partition consists of at least this many clusters, so that METIS can balance them.
 constexpr uint64_t kClustersPerPart = 18;
 constexpr int kCoarsePasses = 10, kLastPasses = 16;
@@ -33,9 +32,9 @@ constexpr int kCoarsePasses = 10, kLastPasses = 16;
 // A level of clusters.
 struct Level {
   Level(const NeighbourLists& finer, const NodeWeights& finer_weights, Clusters of_finer,
-        const AssignOptions& options)
+        const AssignOptions& options, const std::function<void()>& pass_done)
       : clusters(std::move(of_finer)),
-        graph(finer, clusters, options.spill, options.spill_memory),
+        graph(finer, clusters, options.spill, options.spill_memory, pass_done),
         weights(finer_weights, clusters.of, clusters.count) {}
 
   Clusters clusters;  // The clusters of the finer level's nodes
@@ -64,7 +63,6 @@ class Multilevel {
       for (size_t i = 0; i < finer.size(); i++) finer[i] = owner[cluster_of[i]];
       owner = std::move(finer);
     }
-    // Prices of nodes and of edges at once would not balance both.
     if (targets_.in_degrees.empty()) {
       RefineByPrices(Lists(), Weights(), parts_, owner, ReportRefining());
     }
@@ -93,7 +91,8 @@ class Multilevel {
           ClusterNodes(lists, Weights(), max_nodes, CombineKeys(options_.seed, levels_.size()),
                        ReportPasses("grouping nodes into clusters"));
       if (clusters.count > lists.nodes() - lists.nodes() / 20) return;  // it hardly helps
-      levels_.push_back(std::make_unique<Level>(lists, Weights(), std::move(clusters), options_));
+      levels_.push_back(std::make_unique<Level>(lists, Weights(), std::move(clusters), options_,
+                                                ReportPasses("joining edges of clusters")));
     }
   }
 
@@ -102,13 +101,19 @@ class Multilevel {
     if (lists.nodes() <= 4 * parts_ || lists.ids.empty()) return CutIntoBlocks();
     const int64_t max_index =
         options_.metis.max_index ? options_.metis.max_index : std::numeric_limits<idx_t>::max();
-    CheckMemoryForMetis(EstimateMetisBytes(lists.nodes(), lists.ids.size(), Weights().quantities()),
-                        lists.nodes(), lists.ids.size(), options_.metis.max_bytes, "ldg or fennel");
+    CheckMemoryForMetis(
+        EstimateMetisBytes(lists.nodes(), lists.ids.size(), Weights().quantities()),
+        options_.metis.max_bytes,
+        StrCat(lists.nodes(), " clusters of nodes with ", lists.ids.size(), " neighbours"),
+        StrCat("give more --memory, or use --part_method ldg or fennel, which need about ",
+               HumanBytes(BytesForStreaming(sequence_.size(), neighbours_.total())),
+               " or, with --memory, less"));
     MetisGraph graph = MakeMetisGraph(lists, max_index);
     return RunMetis(graph, Weights(), options_, max_index, progress_);
   }
 
-  // Assigns blocks of consecutive clusters of about the same numbers of nodes.
+  // Assigns blocks of consecutive clusters of about the same numbers of nodes. Refining balances
+  // their classes.
   std::vector<PartId> CutIntoBlocks() const {
     std::vector<PartId> owner(Lists().nodes());
     uint64_t before = 0;

@@ -15,6 +15,9 @@
 namespace graphd {
 
 inline constexpr int32_t kMaxParts = 16384;
+// The share of a graph's pairs of neighbours that METIS gets with multilevel, if it is more than
+// AssignOptions::coarsest_pairs.
+inline constexpr uint64_t kCoarsestShare = 256;
 
 enum class PartMethod { kMetis, kRandom, kHash, kFile, kLdg, kFennel, kMultilevel };
 const char* PartMethodName(PartMethod method) noexcept;  // "metis", "random", ...
@@ -122,10 +125,12 @@ NodeOwners AssignByStream(const RawGraph& graph, const AssignOptions& options,
 // (Semi-)External Algorithms for Graph Partitioning and Clustering, ALENEX 2015): groups nodes into
 // clusters (cluster_nodes.h) and clusters into larger ones until METIS can partition the rest
 // cheaply, and then improves the result from level to level (refine_parts.h). Needs 8 bytes per
-// stored edge of memory, or with options.spill of disk, up to 36 per node, what METIS needs for the
-// last level, and one thread. Repeated edges count as often as they occur. No share of a class is
+// stored edge and those of the clusters' edges, of memory or with options.spill of disk, up to 36
+// per node (more if classes or edges are balanced, see NodeWeights), what METIS needs for the last
+// level, and one thread. Repeated edges count as often as they occur. No share of a class is
 // more than 3 % above the average; shares of in-degrees come close to it where possible. Throws
-// Error(kInvalid) beyond 2^32 - 2 nodes.
+// Error(kInvalid) beyond 2^32 - 2 nodes or if the last level has more pairs than METIS can count,
+// and Error(kOverloaded) if METIS would exceed the memory, both after the graph was coarsened.
 NodeOwners AssignByMultilevel(const RawGraph& graph, const AssignOptions& options,
                               const StepProgress& progress = {});
 

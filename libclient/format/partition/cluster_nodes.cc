@@ -42,7 +42,8 @@ class LabelPropagation {
       if (label_[i] != i || size_[i] != weights_.nodes_in(i)) continue;
       const uint32_t favourite = Favourite(i, false);
       uint32_t& into = open[favourite == kNone ? label_.size() : favourite];
-      if (into != kNone && into != i && size_[into] + weights_.nodes_in(i) <= max_nodes_) {
+      if (into != kNone && into != i &&
+          size_[into] + uint64_t{weights_.nodes_in(i)} <= max_nodes_) {
         Join(i, into);
       } else {
         into = static_cast<uint32_t>(i);

@@ -13,6 +13,8 @@
 namespace graphd {
 namespace {
 
+constexpr uint64_t kLeastPiece = uint64_t{64} << 20;  // in memory
+
 // An edge to a cluster: its number in the upper half, so that edges sort by it, and the weight.
 uint64_t Packed(uint32_t cluster, uint32_t weight) { return uint64_t{cluster} << 32 | weight; }
 uint32_t ClusterOf(uint64_t packed) { return static_cast<uint32_t>(packed >> 32); }
@@ -90,7 +92,7 @@ class CoarseGraph::Writer {
 };
 
 CoarseGraph::CoarseGraph(const NeighbourLists& fine, const Clusters& clusters, SpillFiles* spill,
-                         uint64_t memory)
+                         uint64_t memory, const std::function<void()>& pass_done)
     : ends_(clusters.count, 0) {
   const auto for_each_edge = [&](auto&& f) {
     for (size_t u = 0; u < fine.nodes(); u++) {
@@ -103,7 +105,8 @@ CoarseGraph::CoarseGraph(const NeighbourLists& fine, const Clusters& clusters, S
   // Before its list is written, ends_[c] counts all edges of a cluster, repeated ones too.
   for_each_edge([&](uint32_t from, uint32_t, uint32_t) { ends_[from]++; });
   const uint64_t total = std::accumulate(ends_.begin(), ends_.end(), uint64_t{0});
-  const uint64_t room = spill ? std::max<uint64_t>(memory / sizeof(uint64_t), 1) : total;
+  if (!spill) memory = std::max(kLeastPiece, total * sizeof(uint64_t) / 8);
+  const uint64_t room = std::max<uint64_t>(memory / sizeof(uint64_t), 1);
   HugeArray<uint64_t> piece(std::min(room, total), "the edges of some clusters");
   std::vector<uint64_t> next;  // by cluster of the piece: where its next edge belongs
   std::vector<uint32_t> sums;  // by cluster: the weights of the edges to it; for long lists
@@ -126,6 +129,7 @@ CoarseGraph::CoarseGraph(const NeighbourLists& fine, const Clusters& clusters, S
         if (WeightOf(edge) > 0) writer.Append({&edge, 1});
       }
       ends_[first++] = writer.size();
+      pass_done();
       continue;
     }
     if (held > 0) {
@@ -141,6 +145,7 @@ CoarseGraph::CoarseGraph(const NeighbourLists& fine, const Clusters& clusters, S
       ends_[c] = writer.size();
     }
     first = last;
+    pass_done();
   }
   writer.Finish();
 }

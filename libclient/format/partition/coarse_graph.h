@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,11 @@ namespace graphd {
 // safe to share between threads.
 class CoarseGraph {
  public:
-  // With `spill`, the lists are in a file there, which is written through a buffer of `memory`
-  // bytes: all of the finer lists are read for each buffer that is filled. Otherwise they are in
-  // memory.
+  // The lists are made piece by piece: all of the finer lists are read for each piece, after which
+  // `pass_done` is called. With `spill`, they are in a file there, and a piece takes `memory`
+  // bytes; otherwise they are in memory, and a piece takes an eighth of the edges or 64 MiB.
   CoarseGraph(const NeighbourLists& fine, const Clusters& clusters, SpillFiles* spill,
-              uint64_t memory);
+              uint64_t memory, const std::function<void()>& pass_done);
   ~CoarseGraph();
   CoarseGraph(const CoarseGraph&) = delete;
   CoarseGraph& operator=(const CoarseGraph&) = delete;

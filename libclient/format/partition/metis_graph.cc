@@ -48,13 +48,17 @@ class ListCloser {
   std::vector<std::pair<idx_t, idx_t>> list_;
 };
 
-}  // namespace
-
-void ThrowTooLargeForMetis(const char* what, uint64_t count, int64_t max_index) {
-  Throw(ErrorCode::kInvalid, "the graph has ", count, " ", what, ", METIS with indices of ",
-        8 * sizeof(idx_t), " bits takes at most ", max_index,
-        "; use --part_method multilevel, ldg or fennel, which take more");
+// Throws that what METIS should partition has more `what` than METIS can count.
+[[noreturn]] void ThrowTooLarge(const char* what, uint64_t count, int64_t max_index,
+                                const char* instead) {
+  Throw(ErrorCode::kInvalid, "there are ", count, " ", what, ", METIS with indices of ",
+        8 * sizeof(idx_t), " bits takes at most ", max_index, "; use --part_method ", instead,
+        ", which take more");
 }
+
+constexpr const char* kAnyOther = "multilevel, ldg or fennel";
+
+}  // namespace
 
 uint64_t EstimateMetisBytes(uint64_t nodes, uint64_t neighbours, uint64_t constraints) noexcept {
   return 52 * neighbours + (64 + 8 * constraints) * nodes;
@@ -63,7 +67,7 @@ uint64_t EstimateMetisBytes(uint64_t nodes, uint64_t neighbours, uint64_t constr
 MetisGraph MakeMetisGraph(const RawGraph& graph, const NodeSequence& sequence,
                           const std::string& edge_weights, int64_t max_index) {
   const size_t nodes = sequence.size();
-  if (nodes >= static_cast<size_t>(max_index)) ThrowTooLargeForMetis("nodes", nodes, max_index);
+  if (nodes >= static_cast<size_t>(max_index)) ThrowTooLarge("nodes", nodes, max_index, kAnyOther);
   std::vector<uint64_t> cursor(nodes + 1, 0);
   sequence.ForEachPair(
       graph, [&](EdgeTypeId, size_t, uint64_t u, uint64_t v) { cursor[u + 1]++, cursor[v + 1]++; });
@@ -71,7 +75,7 @@ MetisGraph MakeMetisGraph(const RawGraph& graph, const NodeSequence& sequence,
 
   // METIS sums the weights of both directions; each weight is at least 1.
   if (!edge_weights.empty() && cursor.back() > static_cast<uint64_t>(max_index)) {
-    ThrowTooLargeForMetis("edges to weigh, in both directions", cursor.back(), max_index);
+    ThrowTooLarge("edges to weigh, in both directions", cursor.back(), max_index, kAnyOther);
   }
   std::optional<EdgeWeights> weights;
   if (!edge_weights.empty()) weights.emplace(graph, edge_weights, max_index / 2);
@@ -92,7 +96,7 @@ MetisGraph MakeMetisGraph(const RawGraph& graph, const NodeSequence& sequence,
     kept = closer.Close(begin, cursor[i], kept);
     begin = cursor[i];
     if (kept > static_cast<uint64_t>(max_index)) {
-      ThrowTooLargeForMetis("pairs of neighbours or more", kept, max_index);
+      ThrowTooLarge("pairs of neighbours or more", kept, max_index, kAnyOther);
     }
     simple.offsets.push_back(static_cast<idx_t>(kept));
   }
@@ -107,9 +111,11 @@ MetisGraph MakeMetisGraph(const RawGraph& graph, const NodeSequence& sequence,
 
 MetisGraph MakeMetisGraph(const NeighbourLists& lists, int64_t max_index) {
   const auto most = static_cast<uint64_t>(max_index);
-  if (lists.nodes() >= most) ThrowTooLargeForMetis("nodes", lists.nodes(), max_index);
+  if (lists.nodes() >= most) {
+    ThrowTooLarge("clusters of nodes", lists.nodes(), max_index, "ldg or fennel");
+  }
   if (lists.ids.size() > most) {
-    ThrowTooLargeForMetis("pairs of neighbours", lists.ids.size(), max_index);
+    ThrowTooLarge("pairs of clusters", lists.ids.size(), max_index, "ldg or fennel");
   }
   uint64_t sum = lists.ids.size();
   for (uint32_t weight : lists.weights) sum += weight;

@@ -29,16 +29,13 @@ struct MetisGraph {
 MetisGraph MakeMetisGraph(const RawGraph& graph, const NodeSequence& sequence,
                           const std::string& edge_weights, int64_t max_index);
 
-// Builds METIS's graph of lists that may repeat neighbours. Weights are summed, and scaled so that
-// METIS can sum them all, but are at least 1. Throws Error(kInvalid) for more than `max_index`
-// nodes or pairs.
+// Builds METIS's graph of clusters, whose lists may repeat neighbours. Weights are summed, and
+// scaled so that METIS can sum them all, but are at least 1. Throws Error(kInvalid) for more than
+// `max_index` nodes or pairs.
 MetisGraph MakeMetisGraph(const NeighbourLists& lists, int64_t max_index);
 
 // Estimates METIS's memory, including the graph and its result: measured on random graphs, which it
 // coarsens badly (it keeps many levels of nearly the same size).
 uint64_t EstimateMetisBytes(uint64_t nodes, uint64_t neighbours, uint64_t constraints) noexcept;
-
-// Throws Error(kInvalid): the graph has more `what` than METIS can count.
-[[noreturn]] void ThrowTooLargeForMetis(const char* what, uint64_t count, int64_t max_index);
 
 }  // namespace graphd

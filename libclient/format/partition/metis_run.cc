@@ -4,6 +4,7 @@
 #include <metis.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -53,24 +54,27 @@ struct Constraints {
   std::vector<idx_t> weights;  // empty: one constraint, in which all nodes weigh 1
 };
 
+// Quantities whose sum METIS can't count are scaled down; no weight becomes 0.
 Constraints MakeConstraints(const NodeWeights& weights, int64_t max_index) {
   Constraints constraints;
   if (weights.quantities() <= 1 && weights.are_of_single_nodes()) return constraints;
   const std::vector<uint64_t> sums = weights.Sums();
   std::vector<size_t> constraint_of(sums.size(), 0);
+  std::vector<double> factor(sums.size(), 1);
   size_t count = 0;
   for (size_t q = 0; q < sums.size(); q++) {
-    if (sums[q] > static_cast<uint64_t>(max_index)) {
-      ThrowTooLargeForMetis("nodes or edges to balance", sums[q], max_index);
-    }
     if (sums[q] > 0) constraint_of[q] = count++;
+    if (sums[q] > static_cast<uint64_t>(max_index)) {
+      factor[q] = static_cast<double>(max_index) / 2 / static_cast<double>(sums[q]);
+    }
   }
   constraints.count = static_cast<idx_t>(count);
   constraints.weights.assign(weights.size() * count, 0);
   for (size_t i = 0; i < weights.size(); i++) {
     idx_t* row = constraints.weights.data() + i * count;
     weights.ForEach(i, [&](size_t quantity, uint64_t weight) {
-      row[constraint_of[quantity]] = static_cast<idx_t>(weight);
+      const double scaled = factor[quantity] * static_cast<double>(weight);
+      row[constraint_of[quantity]] = std::max<idx_t>(static_cast<idx_t>(scaled), weight > 0);
     });
   }
   return constraints;
@@ -78,14 +82,16 @@ Constraints MakeConstraints(const NodeWeights& weights, int64_t max_index) {
 
 }  // namespace
 
-void CheckMemoryForMetis(uint64_t needed, uint64_t nodes, uint64_t neighbours, uint64_t bound,
-                         const char* instead) {
+void CheckMemoryForMetis(uint64_t needed, uint64_t bound, const std::string& graph,
+                         const std::string& remedy) {
   const MemoryLimit limit = bound ? MemoryLimit{bound, "the bound given"} : AvailableMemory();
   if (needed <= limit.bytes) return;
-  Throw(ErrorCode::kOverloaded, "METIS needs about ", HumanBytes(needed), " for ", nodes,
-        " nodes with ", neighbours, " neighbours, but only ", HumanBytes(limit.bytes),
-        " are available (", limit.source, "); use --part_method ", instead, ", which need about ",
-        HumanBytes(4 * neighbours + 32 * nodes), ", or a machine with more memory");
+  Throw(ErrorCode::kOverloaded, "METIS needs about ", HumanBytes(needed), " for ", graph,
+        ", but only ", HumanBytes(limit.bytes), " are available (", limit.source, "); ", remedy);
+}
+
+uint64_t BytesForStreaming(uint64_t nodes, uint64_t neighbours) noexcept {
+  return 4 * neighbours + 32 * nodes;
 }
 
 std::vector<PartId> RunMetis(MetisGraph& graph, const NodeWeights& weights,

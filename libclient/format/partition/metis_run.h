@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "format/io/step_progress.h"
@@ -10,16 +11,21 @@
 
 namespace graphd {
 
-// Throws Error(kOverloaded) if METIS needs more than `bound` bytes, or more than the machine and
-// the cgroup have available if that is 0. The error names the graph's nodes and pairs of
-// neighbours, and the methods to use instead.
-void CheckMemoryForMetis(uint64_t needed, uint64_t nodes, uint64_t neighbours, uint64_t bound,
-                         const char* instead);
+// The functions of this file have no state, so any thread may call them.
+
+// Throws Error(kOverloaded) if METIS needs more than `bound` bytes or, if that is 0, more than the
+// machine and the cgroup have available. `graph` is what METIS would partition, `remedy` a command
+// to the user.
+void CheckMemoryForMetis(uint64_t needed, uint64_t bound, const std::string& graph,
+                         const std::string& remedy);
+
+// Estimates the memory of ldg and fennel.
+uint64_t BytesForStreaming(uint64_t nodes, uint64_t neighbours) noexcept;
 
 // Runs METIS's k-way partitioning, which balances the quantities of `weights` (the nodes of
-// `graph`) within 3 % if possible. Reports the elapsed seconds to `progress` from a thread of its
-// own; the caller's thread must not use it meanwhile. Throws Error(kInvalid) if the sum of a
-// quantity exceeds `max_index`, Error(kOverloaded) if METIS runs out of memory.
+// `graph`) within 3 % if possible; quantities whose sum exceeds `max_index` are scaled. Reports the
+// elapsed seconds to `progress` from a thread of its own; the caller's thread must not use it
+// meanwhile. Throws Error(kOverloaded) if METIS runs out of memory, Error(kInternal) if it fails.
 std::vector<PartId> RunMetis(MetisGraph& graph, const NodeWeights& weights,
                              const AssignOptions& options, int64_t max_index,
                              const StepProgress& progress);

@@ -7,7 +7,8 @@
 namespace graphd {
 
 // A view of an undirected graph whose edges have weights: the neighbours of each node, ascending or
-// not, repeated or not. An edge appears in the lists of both of its nodes.
+// not, repeated or not. An edge appears in the lists of both of its nodes. A value; safe to share
+// between threads.
 struct NeighbourLists {
   std::span<const uint64_t> ends;     // by node; its list begins at the previous node's end
   std::span<const uint32_t> ids;      // the lists, one after another

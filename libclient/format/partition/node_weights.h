@@ -18,12 +18,15 @@ class NodeWeights {
  public:
   // The weights of single nodes. Keeps a reference to `targets`.
   NodeWeights(const BalanceTargets& targets, size_t nodes);
-  // The sums over clusters: node i of `nodes` is in cluster cluster_of[i] < clusters. Needs 4 bytes
-  // per node for a while, unless nodes are the only quantity.
+  // The sums over clusters: node i of `nodes` is in cluster cluster_of[i] < clusters. Unless
+  // nodes are the only quantity, this needs 4 bytes per node and 8 per cluster for a while, and
+  // keeps 8 per cluster and 16 for each of its quantities.
   NodeWeights(const NodeWeights& nodes, std::span<const uint32_t> cluster_of, size_t clusters);
 
   size_t size() const noexcept { return size_; }
   size_t quantities() const noexcept { return quantities_; }
+  // Returns the number of quantities that are nodes; those of edges follow.
+  size_t node_quantities() const noexcept { return node_quantities_; }
   bool are_of_single_nodes() const noexcept { return targets_ != nullptr; }
   // Returns the number of nodes of the graph that a node or cluster stands for.
   uint32_t nodes_in(size_t node) const noexcept { return targets_ ? 1 : counts_[node]; }
@@ -50,7 +53,7 @@ class NodeWeights {
 
  private:
   const BalanceTargets* targets_ = nullptr;  // Null: the weights are those of clusters
-  size_t size_, quantities_;
+  size_t size_, quantities_, node_quantities_;
   std::vector<uint32_t> counts_;  // by cluster: its nodes
   // Empty if nodes are the only quantity.
   std::vector<uint64_t> ends_;                          // by cluster, in entries_

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.h"
 #include "format/partition/balance_targets.h"
 #include "format/partition/node_weights.h"
 #include "graphd/ids.h"
@@ -29,7 +30,7 @@ class PartLoads {
   // Returns what a partition holds of a quantity, in shares: 1 is as much as each should hold.
   double Shares(size_t part, size_t quantity) const {
     const double share = static_cast<double>(sums_[quantity]) / static_cast<double>(parts_);
-    return static_cast<double>(Of(part, quantity)) / std::max(share, 1.0);
+    return static_cast<double>(Amount(part, quantity)) / std::max(share, 1.0);
   }
 
   void Move(size_t node, PartId from, PartId to) {
@@ -43,26 +44,32 @@ class PartLoads {
     bool fits = true;
     weights_.ForEach(node, [&](size_t q, uint64_t weight) {
       const double share = static_cast<double>(sums_[q]) / static_cast<double>(parts_);
-      fits &= static_cast<double>(Of(part, q) + weight) <= shares * share;
+      fits &= static_cast<double>(Amount(part, q) + weight) <= shares * share;
     });
     return fits;
   }
 
+  // Quantities: all of them, or only those of nodes.
+  enum class Of { kNodes, kAll };
+
   // Returns whether a node may move to a partition: it has room for everything that the node has,
   // or will at least hold less of it than the node's own partition.
-  bool HasRoom(size_t node, size_t own, size_t part) const {
+  bool HasRoom(size_t node, size_t own, size_t part, Of of) const {
     bool fits = true;
     weights_.ForEach(node, [&](size_t q, uint64_t weight) {
-      const uint64_t then = Of(part, q) + weight;
-      fits &= then <= rooms_[q] || then < Of(own, q);
+      if (IsLeftOut(q, of)) return;
+      const uint64_t then = Amount(part, q) + weight;
+      fits &= then <= rooms_[q] || then < Amount(own, q);
     });
     return fits;
   }
 
   // Returns whether a partition exceeds its room for something that the node has.
-  bool ExceedsRoom(size_t node, size_t part) const {
+  bool ExceedsRoom(size_t node, size_t part, Of of) const {
     bool exceeds = false;
-    weights_.ForEach(node, [&](size_t q, uint64_t) { exceeds |= Of(part, q) > rooms_[q]; });
+    weights_.ForEach(node, [&](size_t q, uint64_t) {
+      exceeds |= !IsLeftOut(q, of) && Amount(part, q) > rooms_[q];
+    });
     return exceeds;
   }
   // Returns whether any partition exceeds its room for anything.
@@ -82,11 +89,15 @@ class PartLoads {
   }
 
  private:
-  uint64_t Of(size_t part, size_t quantity) const { return loads_[part * sums_.size() + quantity]; }
+  bool IsLeftOut(size_t quantity, Of of) const {
+    return of == Of::kNodes && quantity >= weights_.node_quantities();
+  }
+  uint64_t Amount(size_t part, size_t quantity) const {
+    return loads_[part * sums_.size() + quantity];
+  }
 
   void Change(size_t node, PartId part, int sign) {
-    uint64_t* loads =
-        loads_.data() + static_cast<size_t>(static_cast<int32_t>(part)) * sums_.size();
+    uint64_t* loads = loads_.data() + Index(part) * sums_.size();
     weights_.ForEach(node, [&](size_t q, uint64_t weight) {
       loads[q] += sign > 0 ? weight : uint64_t{0} - weight;  // modulo 2^64
     });

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <span>
+#include <tuple>
 
 #include "base/index.h"
 #include "format/partition/part_loads.h"
@@ -21,6 +22,7 @@ constexpr double kFreeShare = 1.01;
 // Beyond its share, a partition may grow by this part of it for nodes that have more of their
 // neighbours there, before its price makes others leave; in each pass by less than in the last one.
 constexpr double kFirstGrowth = 1, kGrowthDecay = 0.6;
+constexpr size_t kCheapest = 16;  // partitions without neighbours that a node looks at
 
 // The weights of one node's edges to each partition.
 class NearParts {
@@ -49,12 +51,17 @@ class NearParts {
 // The price of a unit of each quantity in each partition.
 class Prices {
  public:
-  // `ends` is the weight of all edges, in both directions.
+  // `ends` is the number of all edges, in both directions.
   Prices(const PartLoads& loads, uint64_t ends) : loads_(loads) {
     for (uint64_t sum : loads.sums()) {
       unit_.push_back(static_cast<double>(ends) / static_cast<double>(std::max<uint64_t>(sum, 1)));
     }
     prices_.assign(loads.parts() * loads.quantities(), 0);
+    cheapest_.resize(loads.quantities(), std::vector<size_t>(loads.parts()));
+    for (size_t quantity = 0; quantity < cheapest_.size(); quantity++) {
+      std::iota(cheapest_[quantity].begin(), cheapest_[quantity].end(), size_t{0});
+      Sort(quantity);
+    }
   }
 
   void Adapt(double gain) {
@@ -63,6 +70,15 @@ class Prices {
       const double excess = loads_.Shares(i / loads_.quantities(), quantity) - kFreeShare;
       prices_[i] = std::max(0.0, prices_[i] + gain * unit_[quantity] * excess);
     }
+    for (size_t quantity = 0; quantity < cheapest_.size(); quantity++) Sort(quantity);
+  }
+
+  // Returns partitions with a low price for the node, the cheapest first: as many as are likely to
+  // include one that takes it.
+  std::span<const size_t> Cheapest(const NodeWeights& weights, size_t node) const {
+    std::span<const size_t> parts;
+    weights.ForEach(node, [&](size_t quantity, uint64_t) { parts = cheapest_[quantity]; });
+    return parts.first(std::min(parts.size(), kCheapest));
   }
 
   double Of(const NodeWeights& weights, size_t node, size_t part) const {
@@ -74,9 +90,19 @@ class Prices {
   }
 
  private:
+  void Sort(size_t quantity) {
+    const auto key = [&](size_t part) {
+      return std::tuple(prices_[part * loads_.quantities() + quantity],
+                        loads_.Shares(part, quantity), part);
+    };
+    std::sort(cheapest_[quantity].begin(), cheapest_[quantity].end(),
+              [&](size_t a, size_t b) { return key(a) < key(b); });
+  }
+
   const PartLoads& loads_;
-  std::vector<double> unit_;    // by quantity: neighbours per unit of it
-  std::vector<double> prices_;  // by partition, then quantity
+  std::vector<double> unit_;                   // by quantity: neighbours per unit of it
+  std::vector<double> prices_;                 // by partition, then quantity
+  std::vector<std::vector<size_t>> cheapest_;  // by quantity: partitions by price, then by load
 };
 
 class Refiner {
@@ -122,24 +148,39 @@ class Refiner {
     };
     size_t best = own;
     double best_score = score(own);
-    for (size_t part = 0; part < loads_.parts(); part++) {
+    const auto consider = [&](size_t part) {
       const double of_part = score(part);
-      if (of_part <= best_score) continue;
+      if (of_part <= best_score) return false;
       const double most = near_[part] > near_[own] ? most_shares : 1;
-      if (!loads_.FitsShares(node, part, most)) continue;
+      if (!loads_.FitsShares(node, part, most)) return false;
       best = part;
       best_score = of_part;
+      return true;
+    };
+    for (size_t part : near_.parts()) consider(part);
+    // The first that takes the node is the best of those without its neighbours.
+    for (size_t part : prices.Cheapest(weights_, node)) {
+      if (consider(part)) break;
     }
     return best;
   }
 
-  // Returns likewise the best partition with room.
+  // Returns likewise the best partition with room. Shares of nodes come before those of edges.
   size_t BestWithinRoom(size_t node) const {
+    using Of = PartLoads::Of;
     const size_t own = Index(owner_[node]);
-    const bool must_leave = loads_.ExceedsRoom(node, own);
+    size_t best = BestWithRoomOf(node, Of::kAll, loads_.ExceedsRoom(node, own, Of::kAll));
+    if (best == own && loads_.ExceedsRoom(node, own, Of::kNodes)) {
+      best = BestWithRoomOf(node, Of::kNodes, true);
+    }
+    return best;
+  }
+
+  size_t BestWithRoomOf(size_t node, PartLoads::Of of, bool must_leave) const {
+    const size_t own = Index(owner_[node]);
     size_t best = own;
     const auto consider = [&](size_t part) {
-      if (part == own || !loads_.HasRoom(node, own, part)) return;
+      if (part == own || !loads_.HasRoom(node, own, part, of)) return;
       if (!must_leave && near_[part] <= near_[own]) return;
       if (best == own || near_[part] > near_[best] ||
           (near_[part] == near_[best] &&
@@ -175,11 +216,8 @@ bool FewMoved(size_t moved, size_t nodes) { return moved <= nodes / 1000; }
 
 void RefineByPrices(const NeighbourLists& lists, const NodeWeights& weights, size_t parts,
                     std::vector<PartId>& owner, const std::function<void()>& pass_done) {
-  const uint64_t ends = lists.weights.empty() ? lists.ids.size()
-                                              : std::accumulate(lists.weights.begin(),
-                                                                lists.weights.end(), uint64_t{0});
   Refiner refiner(lists, weights, parts, owner);
-  Prices prices(refiner.loads(), ends);
+  Prices prices(refiner.loads(), lists.ids.size());
   double gain = kFirstGain, growth = kFirstGrowth;
   for (int pass = 0; pass < kPricePasses; pass++) {
     const size_t moved = refiner.PassAtPrices(prices, gain, std::max(1 + growth, kMaxImbalance));

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _graphd, backend
 from ..arguments import whole_number
 from ..typing import Ids, Tensor
 from .policy import PartitionPolicy
 from .tensor import DistTensor, InitFunction, policy_of, tensor_spec
+
+if TYPE_CHECKING:
+    from ..device.gradients import Gradients
 
 _anonymous = itertools.count()
 
@@ -58,6 +61,7 @@ class DistEmbedding:
         spec, fill = tensor_spec(
             shape, "float32", name, init_func, policy, persistent, many_writers
         )
+        self._gradients: Gradients | None = None  # those on their way from a device
         self.handle = _graphd.Embedding(self.g.handle, spec, fill)
         self.name, self.num_embeddings, self.embedding_dim = name, num_embeddings, embedding_dim
 
@@ -72,23 +76,32 @@ class DistEmbedding:
         Parameters
         ----------
         idx : int64 tensor
-        device : torch.device, optional
-            The device of the result.
+            It may be on any device; from another one than the CPU it is copied.
+        device : str, int or torch.device, optional
+            The device of the result. Gradients come back from a CUDA device beside its work; the
+            optimiser's step waits for them.
 
         Returns
         -------
         float32 tensor, [len(idx), embedding_dim]
             With gradients where autograd records.
         """
+        idx = on_host(idx)
         rows = self.handle.forward(idx)
         if backend.chosen() != "torch":
             return rows
         import torch
 
+        if device is not None and str(device) != "cpu":
+            from ..device.gradients import Gradients
+
+            if self._gradients is None:
+                self._gradients = Gradients(self.handle)
+            return self._gradients.rows(idx, rows, device)
         if torch.is_grad_enabled():
             rows.requires_grad_()
             rows.register_hook(lambda gradients: self.handle.backward(idx, gradients))
-        return rows if device is None else rows.to(device)
+        return rows
 
     def backward(self, idx: Ids, gradients: Tensor) -> None:
         """Adds gradients that were computed without autograd.
@@ -98,12 +111,26 @@ class DistEmbedding:
         idx : int64 tensor
             The ids that ``emb(idx)`` was called with.
         gradients : float32 tensor, [len(idx), embedding_dim]
+            Either may be on any device; from another one than the CPU it is copied.
         """
-        self.handle.backward(idx, gradients)
+        self.handle.backward(on_host(idx), on_host(gradients))
+
+    def collect(self) -> None:
+        """Waits for gradients that are on their way from a device. Optimisers call it."""
+        if self._gradients is not None:
+            self._gradients.collect()
 
     def reset_trace(self) -> None:
         """Discards the gradients that were not applied yet."""
+        if self._gradients is not None:
+            self._gradients.discard()
         self.handle.zero_grad()
 
     def __repr__(self) -> str:
         return f"DistEmbedding('{self.name}', {self.num_embeddings}, {self.embedding_dim})"
+
+
+def on_host(tensor: Any) -> Any:
+    """Returns a tensor in host memory, for one on any device."""
+    is_there = str(getattr(tensor, "device", "cpu")).startswith("cpu")
+    return tensor if is_there else tensor.detach().cpu().contiguous()

@@ -16,7 +16,9 @@ from ..typing import Tensor
 _NODES_AT_ONCE = 1 << 20
 
 
-def nodes_by_degree(g: GraphBase, num_nodes: int, ntype: str | None = None) -> Tensor:
+def nodes_by_degree(
+    g: GraphBase, num_nodes: int, ntype: str | None = None, *, everywhere: bool = False
+) -> Tensor:
     """Returns the nodes of highest out-degree among those of other machines, as in PaGraph (Lin et al.,
     SoCC 2020). Samplers that follow in-edges meet a node as often as it has out-edges, roughly.
 
@@ -29,6 +31,8 @@ def nodes_by_degree(g: GraphBase, num_nodes: int, ntype: str | None = None) -> T
         The greatest number of nodes to return.
     ntype : str, optional
         Default: the only type. Edges of all types that begin at its nodes count.
+    everywhere : bool
+        Whether nodes of this machine may be chosen, too, for a `graphd.device.DeviceRowCache`.
 
     Returns
     -------
@@ -42,7 +46,7 @@ def nodes_by_degree(g: GraphBase, num_nodes: int, ntype: str | None = None) -> T
     etypes = [e for e, source in enumerate(g.types.src_types) if source == t]
     best = numpy.empty(0, numpy.int64)
     degrees = numpy.empty(0, numpy.int64)
-    for nodes in _nodes_elsewhere(g, t):
+    for nodes in _nodes(g, t, everywhere):
         counts = numpy.zeros(len(nodes), numpy.int64)
         for e in etypes:
             counts += numpy.asarray(g.handle.degrees(True, nodes, e))
@@ -60,6 +64,8 @@ def nodes_by_access(
     num_nodes: int,
     ntype: str | None = None,
     num_batches: int | None = None,
+    *,
+    everywhere: bool = False,
 ) -> Tensor:
     """Returns the nodes whose rows the batches of a loader need most often, among those of other
     machines, as in GNNLab (Yang et al., EuroSys 2022).
@@ -79,6 +85,8 @@ def nodes_by_access(
         Default: the only type.
     num_batches : int, optional
         Default: an epoch.
+    everywhere : bool
+        Whether nodes of this machine may be chosen, too, for a `graphd.device.DeviceRowCache`.
 
     Returns
     -------
@@ -108,20 +116,21 @@ def nodes_by_access(
             )
         counts[numpy.asarray(nodes, numpy.int64)] += 1  # the nodes of a batch are distinct
     here = numpy.ones(len(counts), bool)
-    for some in _nodes_elsewhere(g, t):
+    for some in _nodes(g, t, everywhere):
         here[some] = False
     counts[here] = 0
     found = numpy.flatnonzero(counts)
     return backend.from_numpy(found[_highest(counts[found], num_nodes)])
 
 
-def _nodes_elsewhere(g: GraphBase, t: int) -> Iterable[Any]:
-    """Yields the nodes of a type, as arrays, whose partitions this machine has not mapped."""
+def _nodes(g: GraphBase, t: int, everywhere: bool) -> Iterable[Any]:
+    """Yields the nodes of a type, as arrays: all, or those whose partitions this machine has not
+    mapped."""
     import numpy
 
     book = g.handle.book
     for part in range(book.num_partitions):
-        if g.handle.is_mapped(part):
+        if not everywhere and g.handle.is_mapped(part):
             continue
         nodes = numpy.asarray(book.ids_of(False, t, part))
         for begin in range(0, len(nodes), _NODES_AT_ONCE):

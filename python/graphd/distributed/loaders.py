@@ -6,15 +6,16 @@ from __future__ import annotations
 import collections
 import functools
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _graphd, backend, seeds
 from ..arguments import whole_number, whole_number_in
 from ..batch_data import LayerData, layers_of
 from ..block import Block
 from ..block_sampler import BlockSampler, Sample, check_times, of_edge_types, of_node_types
+from ..device import delivery_for
 from ..edge_prediction import EdgePredictionSampler, check_exclude
 from ..errors import InvalidError
 from ..graph_base import GraphBase, graph_of
@@ -25,6 +26,9 @@ from ..negative import Function, NegativeSampler, negative_handle
 from ..subgraph import Subgraph
 from ..typing import EdgeIds, EdgeType, Ids, NodeIds, Tensor
 from . import session
+
+if TYPE_CHECKING:
+    from ..device import DeviceRowCache
 
 
 class DistDataLoader:
@@ -50,6 +54,11 @@ class DistDataLoader:
         `graphd.connect`.
     seed : int, optional
         The seed of the orders.
+    device : str, int or torch.device, optional
+        The device of the tensors in batches, as `DistNodeDataLoader` has it: tensors, blocks, and
+        tuples, lists and dicts of them. With it, an error ends the epoch.
+    pin_memory : bool
+        Whether batches that stay in host memory are in pinned memory, which is new for each.
 
     Raises
     ------
@@ -68,6 +77,8 @@ class DistDataLoader:
         *,
         num_workers: int | None = None,
         seed: int | None = None,
+        device: Any = None,
+        pin_memory: bool = False,
     ) -> None:
         if whole_number(batch_size, "batch_size") < 1:
             raise InvalidError(f"batch_size {batch_size}: expected 1 or more")
@@ -84,6 +95,7 @@ class DistDataLoader:
             2 * self.num_workers, 1
         )
         self._seed, self._epoch = seeds.given_or_next(seed), 0
+        self._delivery = delivery_for(device, pin_memory)
 
     def __len__(self) -> int:
         """Returns the number of batches in an epoch."""
@@ -91,6 +103,10 @@ class DistDataLoader:
         return size // self.batch_size if self.drop_last else -(-size // self.batch_size)
 
     def __iter__(self) -> Iterator[Any]:
+        batches = self._batches()
+        return batches if self._delivery is None else self._delivery.steps(batches)
+
+    def _batches(self) -> Iterator[Any]:
         items = self._items()
         starts = [i * self.batch_size for i in range(len(self))]
         batches = (items[begin : begin + self.batch_size] for begin in starts)
@@ -139,12 +155,15 @@ class _Loader:
 
     _loader: _graphd.NodeLoader | _graphd.EdgeLoader
 
-    def __init__(self, g: GraphBase, sampler: BlockSampler, device: Any) -> None:
-        if device is not None and str(device) != "cpu":
-            raise InvalidError(
-                f"device {device}: batches are made in host memory; move what you "
-                "need with .to(device)"
-            )
+    def __init__(
+        self,
+        g: GraphBase,
+        sampler: BlockSampler,
+        device: Any,
+        pin_memory: bool,
+        row_caches: Sequence[DeviceRowCache],
+    ) -> None:
+        self._delivery = delivery_for(device, pin_memory, row_caches)
         if not hasattr(sampler, "prefetch_node_feats") or isinstance(sampler, type):
             raise InvalidError(
                 f"graph_sampler {sampler!r}: expected a BlockSampler, as "
@@ -199,7 +218,8 @@ class _Loader:
         self._epoch += 1
         self._loader.start_epoch(self._epoch)
         # A generator's variables would keep a batch while the next is made, so this is a map.
-        return map(self._unpack, iter(functools.partial(self._loader.next, self._epoch), None))
+        steps = map(self._unpack, iter(functools.partial(self._loader.next, self._epoch), None))
+        return steps if self._delivery is None else self._delivery.steps(steps)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} batches, {self.sampler!r})"
@@ -244,8 +264,9 @@ class DistNodeDataLoader(_Loader):
     g : DistGraph
     nids : int64 tensor, or dict of node type to tensor
     graph_sampler : BlockSampler
-    device : optional
-        Only the CPU is supported.
+    device : str, int or torch.device, optional
+        The device of all tensors of a batch. A CUDA device gets each batch by one copy, which runs
+        beside the computation of the batch before; see docs/howto/gpu.md. Default: the CPU.
     batch_size : int
     shuffle, drop_last : bool
     num_workers : int, optional
@@ -256,7 +277,12 @@ class DistNodeDataLoader(_Loader):
     seed : int, optional
     seed_times : int64 or float64 tensor, or dict of node type to tensor, optional
         The time of each of `nids`, for a `TemporalSampler`; a node may be listed several times.
-    pin_memory, gb_padding, use_ddp
+    pin_memory : bool
+        Whether batches that stay in host memory are in pinned memory, which is new for each.
+    row_caches : list of graphd.device.DeviceRowCache
+        Features of input nodes whose hot rows the device has; batches have them in addition to the
+        sampler's.
+    gb_padding, use_ddp
         DGL's; without effect.
 
     Raises
@@ -282,10 +308,11 @@ class DistNodeDataLoader(_Loader):
         seed: int | None = None,
         seed_times: Tensor | dict[str, Tensor] | None = None,
         pin_memory: bool = False,
+        row_caches: Sequence[DeviceRowCache] = (),
         gb_padding: int = 1,
         use_ddp: bool = False,
     ) -> None:
-        super().__init__(g, graph_sampler, device)
+        super().__init__(g, graph_sampler, device, pin_memory, row_caches)
         if nids is None:
             raise InvalidError("nids: expected node ids: a tensor, or a dict by node type")
         times = None if seed_times is None else g.types.by_ntype(seed_times, "seed_times")
@@ -334,7 +361,13 @@ class DistNodeDataLoader(_Loader):
         return super().__len__() if self._python is None else len(self._python)
 
     def __iter__(self) -> Iterator[Any]:
-        return super().__iter__() if self._python is None else iter(self._python)
+        if self._python is None:
+            return super().__iter__()
+        return (
+            iter(self._python)
+            if self._delivery is None
+            else self._delivery.steps(iter(self._python))
+        )
 
     def _unpack(self, batch: _graphd.Batch) -> tuple[Any, ...]:
         input_nodes, output_nodes = batch.nodes(self._ntypes)
@@ -361,8 +394,8 @@ class DistEdgeDataLoader(_Loader):
     graph_sampler : BlockSampler or EdgePredictionSampler
         A sampler of `graphd.sampling`, or one that `graphd.sampling.as_edge_prediction_sampler` has
         made of it; the latter has the arguments from `exclude` to `negative_sampler`.
-    device : optional
-        Only the CPU is supported.
+    device, pin_memory, row_caches
+        Those of `DistNodeDataLoader`.
     batch_size, shuffle, drop_last, num_workers, queue_size, seed
         Those of `DistNodeDataLoader`.
     g_sampling : DistGraph, optional
@@ -382,7 +415,7 @@ class DistEdgeDataLoader(_Loader):
     seed_times : int64 or float64 tensor, or dict of edge type to tensor, optional
         The time of each of `eids`, for a `TemporalSampler`. The ends of an edge, and of its
         negatives, have its time, and a node is in the batch once for each of its times.
-    pin_memory, gb_padding, use_ddp
+    gb_padding, use_ddp
         DGL's; without effect.
 
     Raises
@@ -411,6 +444,7 @@ class DistEdgeDataLoader(_Loader):
         negative_sampler: NegativeSampler | Function | None = None,
         seed_times: Tensor | dict[EdgeType, Tensor] | None = None,
         pin_memory: bool = False,
+        row_caches: Sequence[DeviceRowCache] = (),
         gb_padding: int = 1,
         use_ddp: bool = False,
     ) -> None:
@@ -426,7 +460,7 @@ class DistEdgeDataLoader(_Loader):
             reverse_eids = graph_sampler.reverse_eids
             reverse_etypes = graph_sampler.reverse_etypes
             graph_sampler = graph_sampler.sampler
-        super().__init__(g, graph_sampler, device)
+        super().__init__(g, graph_sampler, device, pin_memory, row_caches)
         check_exclude(exclude)
         if eids is None:
             raise InvalidError("eids: expected edge ids: a tensor, or a dict by edge type")

@@ -59,10 +59,14 @@ class _Optimizer:
 
     def step(self) -> None:
         """Applies the gradients since the last step, and discards them."""
+        for each in self.params:
+            each.collect()
         self.handle.step()
 
     def zero_grad(self) -> None:
         """Discards the gradients since the last step."""
+        for each in self.params:
+            each.reset_trace()
         self.handle.zero_grad()
 
     def wait(self) -> None:

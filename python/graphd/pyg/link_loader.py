@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 from torch_geometric.loader import LinkLoader
 
 from ..block_sampler import of_edge_types
+from ..device import delivery_for
 from ..distributed.graph_data import Data as EdgeData
 from ..distributed.loaders import DistDataLoader, number_of_workers
 from ..errors import InvalidError
@@ -59,7 +60,7 @@ class LinkNeighborLoader:
         Number of threads. Default: that of `graphd.distributed.DistDataLoader`.
     seed : int, optional
         The seed of the order of edges. Neighbours and negative nodes do not depend on it.
-    **others
+    device, pin_memory, **others
         Those of `NeighborLoader`.
 
     Raises
@@ -91,9 +92,12 @@ class LinkNeighborLoader:
         drop_last: bool = False,
         num_workers: int | None = None,
         seed: int | None = None,
+        device: Any = None,
+        pin_memory: bool = False,
         **others: Any,
     ) -> None:
         check_others("LinkNeighborLoader", others)
+        self._delivery = delivery_for(device, pin_memory)
         stores = stores_of(data)
         self.g, self._transform = stores[0].g, transform
         types = self.g.types
@@ -149,7 +153,8 @@ class LinkNeighborLoader:
         return len(self._loader)
 
     def __iter__(self) -> Iterator[Any]:
-        return map(self._transform or (lambda data: data), self._loader)
+        batches = map(self._transform or (lambda data: data), self._loader)
+        return batches if self._delivery is None else self._delivery.steps(batches)
 
     def __call__(self, index: Any) -> Any:
         """Returns the batch of chosen edges.

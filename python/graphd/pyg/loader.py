@@ -10,6 +10,7 @@ import torch
 
 from ..block_sampler import of_edge_types
 from ..convert import to_hetero_data, to_pyg
+from ..device import delivery_for
 from ..distributed.loaders import DistNodeDataLoader
 from ..distributed.tensor import DistTensor
 from ..errors import InvalidError
@@ -25,7 +26,6 @@ _WITHOUT_EFFECT = {
     "filter_per_worker",
     "is_sorted",
     "persistent_workers",
-    "pin_memory",
     "prefetch_factor",
 }
 # Arguments that are refused unless they have PyG's default, and what to do instead.
@@ -81,9 +81,14 @@ class NeighborLoader:
     num_workers : int, optional
         Number of threads. Default: that of `graphd.distributed.DistNodeDataLoader`.
     seed : int, optional
+    device : str, int or torch.device, optional
+        The device of batches, which PyG's loader does not have. A CUDA device gets each batch by one
+        copy, which runs beside the computation of the batch before.
+    pin_memory : bool
+        Whether batches that stay in host memory are in pinned memory.
     **others
-        ``is_sorted``, ``filter_per_worker``, ``pin_memory``, ``persistent_workers`` and
-        ``prefetch_factor`` are without effect.
+        ``is_sorted``, ``filter_per_worker``, ``persistent_workers`` and ``prefetch_factor`` are
+        without effect.
 
     Raises
     ------
@@ -111,9 +116,12 @@ class NeighborLoader:
         drop_last: bool = False,
         num_workers: int | None = None,
         seed: int | None = None,
+        device: Any = None,
+        pin_memory: bool = False,
         **others: Any,
     ) -> None:
         check_others("NeighborLoader", others)
+        self._delivery = delivery_for(device, pin_memory)
         store, _ = stores_of(data)
         self.g, self._transform = store.g, transform
         self._is_hetero = isinstance(data, tuple) or not self.g.types.is_homogeneous
@@ -182,7 +190,8 @@ class NeighborLoader:
 
     def __iter__(self) -> Iterator[Any]:
         # A generator's variables would keep a batch while the next is made, so this is a map.
-        return map(self._to_data, self._loader)
+        batches = map(self._to_data, self._loader)
+        return batches if self._delivery is None else self._delivery.steps(batches)
 
     def __call__(self, index: Any) -> Any:
         """Returns the batch of chosen seeds.

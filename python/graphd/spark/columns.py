@@ -36,24 +36,39 @@ def check_whole(dtype: Any, what: str, name: str, wanted: str = "whole numbers")
 
 
 def features_of(frame: Any, names: Sequence[str], what: str) -> dict[str, Any]:
-    """Returns the expression of each feature. Columns x.0, x.1 and so on are one feature x.
+    """Returns the expression of each feature. Columns x.0, x.1 and so on are one feature x, but lists of
+    these names are features of their own, as for graphctl partition.
 
     Raises
     ------
     graphd.errors.InvalidError
-        If the columns of a feature have different types, of which Spark would make one.
+        If two features have the same name, if the columns of a feature have different types, of which
+        Spark would make one, or if they are not beside each other, which graphctl partition takes
+        for several features.
     """
     from pyspark.sql import functions as F
+    from pyspark.sql import types as T
 
+    types = {name: frame.schema[name].dataType for name in names}
+    lists = [name for name in names if isinstance(types[name], T.ArrayType)]
+    groups = grouped([name for name in names if name not in lists])
+    for name in lists:
+        if name in groups:
+            raise InvalidError(f"{what}: two features have the name {name!r}; rename a column")
+        groups[name] = [name]
     features = {}
-    for name, of in grouped(list(names)).items():
-        first = frame.schema[of[0]].dataType
-        for other in of[1:]:
-            dtype = frame.schema[other].dataType
-            if dtype != first:
+    for name, of in sorted(groups.items(), key=lambda group: names.index(group[1][0])):
+        for before, other in zip(of, of[1:]):
+            if types[other] != types[before]:
                 raise InvalidError(
-                    f"{what}: columns {of[0]!r} and {other!r} of the feature {name!r} have "
-                    f"{first.simpleString()} and {dtype.simpleString()}; cast them to one type"
+                    f"{what}: columns {before!r} and {other!r} of the feature {name!r} have "
+                    f"{types[before].simpleString()} and {types[other].simpleString()}; cast them to "
+                    "one type"
+                )
+            if names.index(other) != names.index(before) + 1:
+                raise InvalidError(
+                    f"{what}: columns {before!r} and {other!r} of the feature {name!r} are not beside "
+                    "each other; select the columns in another order"
                 )
         features[name] = F.array(*map(column, of)) if of[1:] else column(of[0])
     return features

@@ -9,25 +9,26 @@ from ..errors import InvalidError
 from ..table_columns import end_columns
 from ..typing import Triple
 from . import columns, numbers
+from .kept import KeptFrames
 from .nodes import Nodes
 
 
 class Edges:
-    """The edges of a type. The constructor only looks at the schema.
+    """The edges of a type. The constructor only looks at the schema. `kept` gets what is read often.
 
     Attributes
     ----------
     located : DataFrame
         After `locate`: part (int), dst (the destination's id), src (the source's new id), edge
-        (the edge's id), and "f" (a struct of the features, if there are some). Kept on the disks
-        of the machines.
+        (the edge's id), and "f" (a struct of the features, if there are some).
     counts : list of int
         The number of edges of each partition.
     """
 
-    def __init__(self, etype: Triple, frame: Any, edge_id: str | None) -> None:
+    def __init__(self, etype: Triple, frame: Any, edge_id: str | None, kept: KeptFrames) -> None:
         from pyspark.sql import functions as F
 
+        self._kept = kept
         self.what = f"edges of {etype!r}"
         names = list(frame.columns)
         if edge_id is not None and edge_id not in names:
@@ -65,7 +66,6 @@ class Edges:
     ) -> None:
         """Finds the ends. `owner` gives the partition of a column of destinations, if it is a
         function of the id; otherwise it is looked up, which moves all edges once more."""
-        from pyspark import StorageLevel
         from pyspark.sql import functions as F
 
         spark = self.frame.sparkSession
@@ -85,7 +85,7 @@ class Edges:
         found = found.select(
             F.coalesce("part", F.lit(-1)).alias("part"), "dst", "src", "edge", stray, *features
         )
-        self.located = found.persist(StorageLevel.DISK_ONLY)
+        self.located = self._kept.keep(found)
         counts = self.located.groupBy("part").agg(
             *numbers.checks("edge"), F.max("stray").alias("stray")
         )
@@ -130,10 +130,6 @@ class Edges:
         if not self.numbered:
             what += ", which Spark reads in another order each time: give a column of ids (edge_id)"
         numbers.check_dense(spark, found, what)
-
-    def release(self) -> None:
-        if self.located is not None:
-            self.located.unpersist()
 
 
 class _Found:

@@ -14,6 +14,7 @@ from ..errors import InvalidError
 from ..typing import Triple
 from . import columns, label_propagation, numbers, tasks
 from .edges import Edges
+from .kept import KeptFrames
 from .nodes import Nodes, random_owners
 from .request import Request
 from .staging import Staging
@@ -30,7 +31,7 @@ def _name(of: _Type) -> str:
 
 class Job:
     """The partitioning of one graph. The constructor finds the mistakes that the schemas show, before
-    Spark has anything to do.
+    Spark has anything to do. `kept` gets the DataFrames that several steps read.
 
     Raises
     ------
@@ -40,18 +41,18 @@ class Job:
         If there is a graph already that must not be replaced.
     """
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, kept: KeptFrames) -> None:
         self.request, self.num_parts = request, request.num_parts
         self.spark = next(iter(request.nodes.values())).sparkSession
         self.nodes: dict[str, Nodes] = {}
         self.edges: dict[Triple, Edges] = {}
         self.owner_of: dict[str, Any] = {}
         for ntype in request.ntypes:
-            self.nodes[ntype] = Nodes(ntype, request.nodes[ntype], request.partition)
+            self.nodes[ntype] = Nodes(ntype, request.nodes[ntype], request.partition, kept)
             if self.nodes[ntype].named:
                 input_names.path_beside("", "", ntype)
         for etype, frame in request.edges.items():
-            self.edges[etype] = Edges(etype, frame, request.edge_ids.get(etype))
+            self.edges[etype] = Edges(etype, frame, request.edge_ids.get(etype), kept)
             self.edges[etype].check_ends(self.nodes[etype[0]], self.nodes[etype[2]])
         types = self._types().items()
         names = [(_name(of), list(each.features)) for of, each in types]
@@ -77,13 +78,6 @@ class Job:
             return _graphd.publish_partitions(
                 plan, staging.path, self.request.output, self.request.force
             )
-
-    def release(self) -> None:
-        """Frees what is kept on the disks of the machines."""
-        for nodes in self.nodes.values():
-            nodes.release()
-        for edges in self.edges.values():
-            edges.release()
 
     def write(self, plan: dict[str, Any], staging: str) -> list[Any]:
         """Moves all rows to the tasks of their partitions, which write them. Returns what the tasks

@@ -21,6 +21,7 @@ from ..errors import InvalidError
 from ..typing import Triple
 from . import tasks
 from .edges import Edges
+from .kept import KeptFrames
 from .nodes import Nodes
 
 _MOST_GROUPS = 1 << 18  # the most groups of requests that the driver counts
@@ -40,16 +41,14 @@ def assign(
 ) -> None:
     """Assigns the nodes of all types. No partition gets more than `share` of the average. `scratch`
     is a directory that all machines share."""
-    run = _Propagation(nodes, edges, num_parts, seed, scratch)
-    try:
+    with KeptFrames() as kept:
+        run = _Propagation(nodes, edges, num_parts, seed, scratch, kept)
         run.begin()
         for number in range(rounds):
             moved = run.round(number, share)
             if moved < _ENOUGH * run.total:
                 break
         run.finish()
-    finally:
-        run.release()
 
 
 def levels_of(num_parts: int, num_ntypes: int) -> int:
@@ -106,6 +105,7 @@ class _Propagation:
         num_parts: int,
         seed: int,
         scratch: str,
+        kept: KeptFrames,
     ) -> None:
         self.nodes, self.edges = nodes, edges
         self.num_parts, self.seed, self.scratch = num_parts, seed, scratch
@@ -113,7 +113,7 @@ class _Propagation:
         self.numbers = {ntype: number for number, ntype in enumerate(nodes)}
         self.total = sum(each.count for each in nodes.values())
         self.files = 0
-        self.kept: list[Any] = []
+        self.kept = kept
         self.ledgers: list[Ledger] = []
 
     def begin(self) -> None:
@@ -130,13 +130,9 @@ class _Propagation:
             pairs += [ends, ends.select(F.col("v").alias("u"), F.col("u").alias("v"))]
         self.labels = self._written(_union(labels))
         # Repeated edges count as often as they occur.
-        self.pairs = self._keep(_union(pairs).where("u != v").repartition("u"))
-        counts = self._type("node").alias("type")
-        found = self.labels.groupBy(counts, "part").count().collect()
-        for each in self.nodes.values():
-            self.ledgers.append(Ledger([0] * self.num_parts, each.count))
-        for row in found:
-            self.ledgers[row.type].loads[row.part] = row["count"]
+        self.pairs = self.kept.keep(_union(pairs).where("u != v").repartition("u"))
+        totals = [each.count for each in self.nodes.values()]
+        self.ledgers = [Ledger(*each) for each in zip(self._counts(), totals)]
 
     def round(self, number: int, share: float) -> int:
         """Returns how many nodes have moved."""
@@ -163,7 +159,7 @@ class _Propagation:
             .cast("int")
             .alias("group"),
         )
-        self._keep(wishes)
+        self.kept.keep(wishes)
         keys = ["type", "current", "target", "group"]
         granted = self._grant(wishes.groupBy(*keys).count().collect(), share)
         moved = sum(row[4] for row in granted)
@@ -175,28 +171,35 @@ class _Propagation:
         self.labels = self._written(
             labels.select("node", F.coalesce("target", "part").alias("part"))
         )
-        self.kept.pop().unpersist()
+        self.kept.free(wishes)
         return moved
 
     def finish(self) -> None:
-        """Gives the nodes their partitions."""
+        """Gives the nodes their partitions.
+
+        Raises
+        ------
+        graphd.errors.InvalidError
+            If other nodes have moved than those that were granted, so that the shares may be exceeded.
+        """
         from pyspark.sql import functions as F
 
+        if self._counts() != [ledger.loads for ledger in self.ledgers]:
+            raise InvalidError(
+                f"label propagation: other nodes than counted moved; {tasks.OTHER_ROWS}"
+            )
         mask = F.lit((1 << tasks.ID_BITS) - 1)
         for ntype, each in self.nodes.items():
             own = self.labels.where(self._type("node") == self.numbers[ntype])
             each.assign(own.select(F.col("node").bitwiseAND(mask).alias("id"), "part"))
 
-    def release(self) -> None:
-        """Frees what is kept on the disks of the machines."""
-        for frame in self.kept:
-            frame.unpersist()
-
-    def _keep(self, frame: Any) -> Any:
-        from pyspark import StorageLevel
-
-        self.kept.append(frame.persist(StorageLevel.DISK_ONLY))
-        return frame
+    def _counts(self) -> list[list[int]]:
+        """Counts the nodes of each type in each partition."""
+        counts = [[0] * self.num_parts for _ in self.nodes]
+        found = self.labels.groupBy(self._type("node").alias("type"), "part").count()
+        for row in found.collect():
+            counts[row.type][row.part] = row["count"]
+        return counts
 
     def _grant(self, requests: list[Any], share: float) -> list[tuple[int, int, int, int, int]]:
         by_type: list[dict[tuple[int, int, int], int]] = [{} for _ in self.ledgers]

@@ -8,12 +8,13 @@ from typing import Any
 from .. import _graphd
 from ..errors import InvalidError
 from . import columns, numbers, tasks
+from .kept import KeptFrames
 
 _MOST_COUNTS = 1 << 16  # counts of a block of ids in a partition
 
 
 class Nodes:
-    """The nodes of a type. The constructor only looks at the schema.
+    """The nodes of a type. The constructor only looks at the schema. `kept` gets what is read often.
 
     Attributes
     ----------
@@ -24,17 +25,17 @@ class Nodes:
         The number of nodes, after `number`.
     ends : DataFrame
         After `locate`: "key" (what ends of edges say: the id, or the name), id, part, and "new",
-        the new id. Kept on the disks of the machines.
+        the new id.
     counts, id_sums : list of int
         The number of nodes of each partition, and the sum of their ids.
     """
 
-    def __init__(self, ntype: str, frame: Any, partition: str | None) -> None:
+    def __init__(self, ntype: str, frame: Any, partition: str | None, kept: KeptFrames) -> None:
         from pyspark.sql import functions as F
         from pyspark.sql import types as T
 
         self.ntype, self.what = ntype, f"nodes of {ntype!r}"
-        self.kept: list[Any] = []
+        self._kept = kept
         self.count = 0
         self.counts: list[int] = []
         self.id_sums: list[int] = []
@@ -79,7 +80,7 @@ class Nodes:
         """Numbers the nodes in the order of their names (by the bytes of UTF-8)."""
         from pyspark.sql import functions as F
 
-        ordered = self.keep(self.frame.select("name").orderBy("name"))
+        ordered = self._kept.keep(self.frame.select("name").orderBy("name"))
         found = ordered.agg(
             F.count(F.lit(1)).alias("rows"),
             F.count("name").alias("known"),
@@ -95,7 +96,7 @@ class Nodes:
             raise InvalidError(
                 f"{self.what}: {twice['count']} rows have the name {twice.name!r}; drop all but one"
             )
-        self.names = self.keep(numbers.in_order(ordered, "id"))
+        self.names = self._kept.keep(numbers.in_order(ordered, "id"))
         if len(self.frame.columns) == 1:
             self.frame = self.names
         else:
@@ -132,14 +133,12 @@ class Nodes:
         blocks = max(1, _MOST_COUNTS // num_parts)
         size = max(1, -(-self.count // blocks))
         key = "name" if self.named else "id"
-        placed = self.frame.select(
-            F.col(key).alias("key"),
-            "id",
-            "part",
-            F.floor(F.col("id") / size).cast("int").alias("block"),
-        )
+        block = F.floor(F.col("id") / size).cast("int").alias("block")
+        placed = self.frame.select(F.col(key).alias("key"), "id", "part", block)
+        rank = F.row_number().over(Window.partitionBy("part", "block").orderBy("id"))
+        ranked = self._kept.keep(placed.withColumn("rank", rank))
         totals = F.count(F.lit(1)).alias("rows"), F.sum("id").alias("ids")
-        found = placed.groupBy("part", "block").agg(*totals).collect()
+        found = ranked.groupBy("part", "block").agg(*totals).collect()
         self.counts, self.id_sums = [0] * num_parts, [0] * num_parts
         bases, total = [], 0
         for row in sorted(found, key=lambda row: (row.part, row.block)):
@@ -148,10 +147,9 @@ class Nodes:
             self.counts[row.part] += row.rows
             self.id_sums[row.part] += row.ids
         table = spark.createDataFrame(bases, "part int, block int, base bigint")
-        rank = F.row_number().over(Window.partitionBy("part", "block").orderBy("id"))
-        located = placed.withColumn("rank", rank).join(F.broadcast(table), ["part", "block"])
+        located = ranked.join(F.broadcast(table), ["part", "block"])
         new = (F.col("base") + F.col("rank") - 1).alias("new")
-        self.ends = self.keep(located.select("key", "id", "part", new))
+        self.ends = located.select("key", "id", "part", new)
 
     def write_names(self, path: str) -> None:
         """Writes the names in the order of the numbers, by one task."""
@@ -161,17 +159,6 @@ class Nodes:
         rows = self.names.select("name", "id").repartition(1).sortWithinPartitions("id")
         written = rows.mapInArrow(tasks.write_names(path, self.count, self.what), tasks.NAMES)
         written.collect()
-
-    def keep(self, frame: Any) -> Any:
-        """Keeps a frame on the disks of the machines, so that it is computed once."""
-        from pyspark import StorageLevel
-
-        self.kept.append(frame.persist(StorageLevel.DISK_ONLY))
-        return self.kept[-1]
-
-    def release(self) -> None:
-        for frame in self.kept:
-            frame.unpersist()
 
 
 def random_owners(name: str, ntype_id: int, seed: int, num_parts: int) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from ..typing import Path, Triple
 from . import failures, requirements
 from .job import Job
+from .kept import KeptFrames
 from .request import Request
 from .staging import Staging
 
@@ -34,7 +35,7 @@ def partition_graph(
 
     The partitions have the same bytes as those that ``graphctl partition`` writes for the same
     assignment. Each is written by one task, whose memory does not grow with the number of edges;
-    nothing but counts passes through the driver. Tasks may be repeated: what they have written is
+    only counts and summaries pass through the driver. Tasks may be repeated: what they have written is
     checked at the end.
 
     Parameters
@@ -70,7 +71,8 @@ def partition_graph(
     edge_orig_id : bool
         Whether edges keep their ids of the input as the feature "orig_id".
     store_as : dict of str to {"float16", "bfloat16", "int8"}, optional
-        Features, "name" or "type/name", of float32 that take less memory and disk.
+        Features, "name" or "type/name", of float32 that take less memory and disk. If two names match
+        a feature, the last one counts.
     force : bool
         Whether to replace an existing graph. It is replaced at the end, when the partitions are
         complete.
@@ -92,25 +94,22 @@ def partition_graph(
     """
     requirements.check()
     request = Request.of(
-        nodes,
-        edges,
-        graph_name,
-        num_parts,
-        out_path,
-        part_method,
-        partition,
-        edge_id,
-        seed,
-        iterations,
-        imbalance,
-        edge_orig_id,
-        store_as,
-        force,
+        nodes=nodes,
+        edges=edges,
+        graph_name=graph_name,
+        num_parts=num_parts,
+        out_path=out_path,
+        part_method=part_method,
+        partition=partition,
+        edge_id=edge_id,
+        seed=seed,
+        iterations=iterations,
+        imbalance=imbalance,
+        edge_orig_id=edge_orig_id,
+        store_as=store_as,
+        force=force,
     )
-    with failures.of_tasks():
-        job = Job(request)
+    with failures.of_tasks(), KeptFrames() as kept:
+        job = Job(request, kept)
         with Staging(request.output, request.graph_name, request.force) as staging:
-            try:
-                return job.run(staging)
-            finally:
-                job.release()
+            return job.run(staging)

@@ -61,6 +61,7 @@ class Request:
 
     @staticmethod
     def of(
+        *,
         nodes: Any,
         edges: Any,
         graph_name: Any,

@@ -24,8 +24,10 @@ _FINISHED = "finished\n"
 class Staging:
     """The directory of a run beside the partitions, for as long as the context lasts.
 
-    Directories of runs of the same graph that were killed are removed. A run that goes on is left
-    alone, and so is one that has failed while it moved partitions, which nothing else has any more.
+    A run makes its directory, with a file that it locks, before it looks for those of others: of two
+    that begin at the same time, at least one sees the other and ends. Directories of runs of the same
+    graph that were killed are removed. A run that goes on is left alone, and so is one that has failed
+    while it moved partitions, which nothing else has any more.
 
     Parameters
     ----------
@@ -40,27 +42,37 @@ class Staging:
     Raises
     ------
     graphd.errors.ExistsError
-        If another run writes the graph, or has left partitions and `force` is False.
+        On entering, if another run writes the graph, or has left partitions and `force` is False.
     """
 
     def __init__(self, output: str, graph_name: str, force: bool) -> None:
-        begin = f"{graph_name}.spark-"
-        self.path = os.path.join(output, begin + uuid.uuid4().hex[:12])
+        self._output, self._begin, self._force = output, f"{graph_name}.spark-", force
+        self.path = os.path.join(output, self._begin + uuid.uuid4().hex[:12])
         self._lock = -1
         self._keep = False
-        if not os.path.isdir(output):
-            return
-        for name in os.listdir(output):
-            other = os.path.join(output, name)
-            if re.fullmatch(re.escape(begin) + "[0-9a-f]{12}", name) and _is_ours(other):
-                _remove_ended(other, force)
 
     def __enter__(self) -> Staging:
         os.makedirs(self.path)
         marker = os.path.join(self.path, MARKER)
         self._lock = os.open(marker, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-        self._set(_RUNNING if _locked(self._lock) else _UNLOCKED)
+        try:
+            self._set(_RUNNING if _locked(self._lock) else _UNLOCKED)
+            self._remove_others()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
+
+    def _remove_others(self) -> None:
+        """Removes the directories of other runs of the graph, or raises ExistsError."""
+        for name in os.listdir(self._output):
+            other = os.path.join(self._output, name)
+            if (
+                other != self.path
+                and re.fullmatch(re.escape(self._begin) + "[0-9a-f]{12}", name)
+                and _is_ours(other)
+            ):
+                _remove_ended(other, self._force)
 
     def __exit__(self, *error: object) -> None:
         if not self._keep:
@@ -88,8 +100,10 @@ class Staging:
 
     def _set(self, state: str) -> None:
         text = state.encode()
-        os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, text, 0)
+        # Truncated at the end, because an empty file is that of a run that begins.
+        os.ftruncate(self._lock, len(text))
+        os.fsync(self._lock)  # on NFS, others see it then
 
 
 def _is_ours(path: str) -> bool:
@@ -115,8 +129,10 @@ def _remove_ended(path: str, force: bool) -> None:
     except FileNotFoundError:
         return  # the run has just ended
     try:
+        if not _state(file):
+            return  # it has just begun, and will find this run's directory; it may need the lock
         knows = _locked(file)
-        state = os.pread(file, 100, 0).decode(errors="replace")
+        state = _state(file)
     except BlockingIOError:
         raise ExistsError(
             f"{path}: another run writes this graph now; wait until it ends, or stop it"
@@ -134,3 +150,7 @@ def _remove_ended(path: str, force: bool) -> None:
                 f"{path}: another run writes this graph, or was killed; give force=True if none does"
             )
     shutil.rmtree(path, ignore_errors=True)
+
+
+def _state(file: int) -> str:
+    return os.pread(file, 100, 0).decode(errors="replace")

@@ -32,10 +32,7 @@ class StoredFeatures:
                 raise InvalidError(f"store_as {wanted!r}: there are the features {full}")
 
     def of_type(self, type_name: str, features: list[str]) -> dict[str, str]:
-        """Returns the wanted dtypes of a type's features."""
-        chosen = {}
-        for name in features:
-            for key in (name, f"{type_name}/{name}"):
-                if key in self._given:
-                    chosen[name] = self._given[key]
-        return chosen
+        """Returns the wanted dtypes of a type's features. Where both names of a feature are given,
+        the last one counts, as the last --store_as of graphctl partition does."""
+        names = {key: name for name in features for key in (name, f"{type_name}/{name}")}
+        return {names[key]: dtype for key, dtype in self._given.items() if key in names}

@@ -149,10 +149,24 @@ def publish(own: str, final: str) -> None:
         mine, other = (os.path.join(each, "partition.json") for each in (own, final))
         if not os.path.exists(other):
             raise
-        if not filecmp.cmp(mine, other, shallow=False):
-            raise InvalidError(
-                f"{final}: two attempts of a task have written different partitions; {OTHER_ROWS}"
-            ) from None
+        _check_same(mine, other, final)
+
+
+def publish_file(own: str, final: str) -> None:
+    """Gives a complete file its name, as `publish` does a directory. Its own name may stay."""
+    try:
+        os.link(own, final)
+    except FileExistsError:
+        _check_same(own, final, final)
+    except OSError:  # a file system without hard links
+        os.rename(own, final)
+
+
+def _check_same(mine: str, other: str, what: str) -> None:
+    if not filecmp.cmp(mine, other, shallow=False):
+        raise InvalidError(
+            f"{what}: two attempts of a task have written different bytes; {OTHER_ROWS}"
+        )
 
 
 def _add(writer: Any, batch: Any, part: int, num_ntypes: int) -> None:
@@ -197,7 +211,7 @@ def write_names(path: str, count: int, what: str) -> Callable[[Batches], Iterato
         own = f"{path}.{_attempt()}"
         rows = 0
         try:
-            file = _graphd.NamesFile(path, own)
+            file = _graphd.NamesFile(own, f"{own}.part")
             for batch in batches:
                 ids = batch.column(batch.schema.get_field_index("id")).to_numpy()
                 if not (ids == numpy.arange(rows, rows + len(ids))).all():
@@ -209,9 +223,11 @@ def write_names(path: str, count: int, what: str) -> Callable[[Batches], Iterato
             if rows != count:
                 raise InvalidError(f"{what}: got {rows}, but counted {count}; {OTHER_ROWS}")
             file.finish()
+            publish_file(own, path)
         finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(own)
+            for left in (own, f"{own}.part"):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(left)
         yield _batch({"rows": [rows]})
 
     return write

@@ -14,7 +14,9 @@
 #include "base/index.h"
 #include "format/arrow/c_stream.h"
 #include "format/distributed/column_numbers.h"
-#include "format/distributed/random_owners.h"
+#include "format/io/number_column.h"
+#include "format/node_names.h"
+#include "format/partition/assign_nodes.h"
 #include "format/partition/partition_plan.h"
 #include "format/partitioner.h"
 #include "format/publish_partitions.h"
@@ -123,12 +125,13 @@ class Shuffled {
     plan_.part_method = "random";
     plan_.schema = graph.schema;
     for (size_t t = 0; t < graph.nodes.size(); t++) {
-      std::vector<int64_t> ids(Index(graph.nodes[t].count));
-      for (size_t i = 0; i < ids.size(); i++) ids[i] = static_cast<int64_t>(i);
-      std::vector<int32_t> owners(ids.size());
-      RandomOwners(ids, static_cast<NodeTypeId>(static_cast<int32_t>(t)), kSeed, kParts, owners);
+      const RandomAssignment assignment(kSeed, t, kParts);
+      std::vector<int32_t> owners;
       std::vector<PartId> parts;
-      for (const int32_t owner : owners) parts.push_back(static_cast<PartId>(owner));
+      for (uint64_t i = 0; i < static_cast<uint64_t>(graph.nodes[t].count); i++) {
+        parts.push_back(assignment.OwnerOf(i));
+        owners.push_back(static_cast<int32_t>(parts.back()));
+      }
       numbering_.push_back(NumberNodes(parts, kParts));
       plan_.nodes.push_back(Planned(graph.nodes[t].features, numbering_.back().Counts()));
       owners_.push_back(std::move(owners));
@@ -259,7 +262,7 @@ TEST(PartWriter, WritesTheSameBytesAsPartitionGraph) {
   const std::string config =
       PublishPartitions(shuffled.plan(), {directory / "found/staging", directory / "found", false});
   EXPECT_EQ(config, directory / "found/g.json");
-  EXPECT_FALSE(fs::exists(directory / "found/staging"));
+  EXPECT_TRUE(FilesBelow(directory / "found/staging").empty());
   EXPECT_EQ(shuffled.edge_cut(), summary.edge_cut);
   for (const auto* types : {&shuffled.plan().nodes, &shuffled.plan().edges}) {
     const bool is_edge = types == &shuffled.plan().edges;
@@ -470,15 +473,21 @@ TEST(PublishPartitions, APartitionThatIsMissingLeavesTheOldGraph) {
   EXPECT_EQ(existing.first, ErrorCode::kExists) << existing.second;
 }
 
-TEST(PublishPartitions, AStagingDirectoryThatStaysIsNoError) {
+TEST(PublishPartitions, OnlyFilesOfTheGraphAreMoved) {
   const ScratchDirectory directory;
   const RawGraph graph = TypedGraph(40, 61, 3);
   const Shuffled shuffled(graph);
   shuffled.Write(directory / "staging");
-  // No system call removes a directory of this name.
-  PublishPartitions(shuffled.plan(), {directory / "staging/.", directory / "out", false});
-  EXPECT_TRUE(fs::exists(directory / "staging"));
+  const std::string names = NodeNamesFileName("g", graph.schema.ntype(0));
+  WriteFileAtomically(directory / ("staging/" + names), "a");
+  WriteFileAtomically(directory / "staging/g.another.ids.txt.gz", "b");
+  WriteFileAtomically(directory / "staging/graphd-spark-run", "c");
+  PublishPartitions(shuffled.plan(), {directory / "staging", directory / "out", false});
   EXPECT_TRUE(fs::exists(directory / "out/g.json"));
+  EXPECT_TRUE(fs::exists(directory / ("out/" + names)));
+  EXPECT_FALSE(fs::exists(directory / "out/g.another.ids.txt.gz"));
+  // The directory is removed by its owner, who still has a lock on a file there.
+  EXPECT_TRUE(fs::exists(directory / "staging/graphd-spark-run"));
 }
 
 TEST(PublishPartitions, WhatWasNotMovedIsKept) {
@@ -536,6 +545,21 @@ TEST(ColumnSummary, PartsDetermineTheDtypeInAnyOrder) {
   EXPECT_EQ(plan({few, fine}).dtype, DType::kFloat64);
 }
 
+TEST(ColumnSummary, UnsignedNumbersBeyondInt64CountAsThoseOfFiles) {
+  constexpr uint64_t kLarge = 10'000'000'000'000'000'000U;
+  for (const uint64_t value : {kLarge, kLarge + 1, uint64_t{1} << 63, UINT64_MAX}) {
+    NumberColumn column;
+    column.AppendUnsigned(value);
+    const DType wanted = std::move(column).Finish({1}, false).dtype();
+    EXPECT_EQ(SummaryOf(Numbers<uint64_t>("L", "x", {value})).Plan("x", "").encoding.dtype, wanted)
+        << value;
+  }
+  // The scale of int8 is that of the largest number.
+  const Encoding encoding =
+      SummaryOf(Numbers<uint64_t>("L", "x", {1, kLarge})).Plan("x", "int8").encoding;
+  EXPECT_EQ(encoding.scale, static_cast<float>(kLarge) / 127);
+}
+
 TEST(ColumnSummary, NumbersThatThePlanDoesNotAllowAreRefused) {
   const PlannedFeature planned = SummaryOf(Numbers<int32_t>("i", "x", {0, 255})).Plan("x", "");
   EXPECT_EQ(planned.encoding.stored, DType::kUInt8);
@@ -575,7 +599,7 @@ TEST(ColumnSummary, WholeNumbersAreRoundedAsThoseOfFiles) {
 TEST(ColumnSummary, AListOfAnotherLengthIsRefusedBeforeRoomIsMade) {
   // If each row had as many numbers as the plan says, they would take 40 GiB.
   constexpr int64_t kRows = 10'000;
-  const PlannedFeature planned{"x", kMostListSize, Encoding::Plain(DType::kFloat32)};
+  const PlannedFeature planned{"x", kMaxListSize, Encoding::Plain(DType::kFloat32)};
   const std::vector<float> items(Index(kRows), 1);
   ArrowSpec lists{"+w:1", "x", kRows, {std::nullopt}, {Column("f", items)}};
   std::vector<std::byte> numbers;

@@ -76,7 +76,7 @@ TEST(AssignMultilevel, ClassesAndEdgesAreBalancedOnALargeGraph) {
   const std::vector<ClassShares> classes = CountClasses(graph, options, owners);
   EXPECT_GT(classes.size(), 1u);
   for (const ClassShares& shares : classes) {
-    EXPECT_LE(Imbalance(shares.nodes), 1.05) << shares.name;
+    EXPECT_LE(Imbalance(shares.nodes), kMaxImbalance + 0.01) << shares.name;
     EXPECT_LE(Imbalance(shares.edges), 1.3) << shares.name;
   }
 }
@@ -111,7 +111,29 @@ TEST(AssignMultilevel, TooLittleMemoryForTheLastLevelIsReportedWithTheRemedy) {
     FAIL() << "METIS ran within 1000 bytes";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kOverloaded);
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("fennel"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("clusters of nodes"));
+    // 64 * 100 nodes and twice 64 * 100 * 8 edges without self loops, at 32 and 4 bytes.
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("fennel, which need about 59"));
+  }
+}
+
+TEST(AssignMultilevel, MoreThanMetisCanCountIsScaledOrRefused) {
+  const RawGraph graph = ClusteredGraph(64, 100, 9);
+  AssignOptions options = Options(PartMethod::kMultilevel, 4);
+  options.balance_edges = true;
+  options.metis.max_index = 20000;  // the graph has 51,200 edges to balance
+  std::vector<int64_t> shares(4);
+  const NodeOwners owners = AssignNodes(graph, options).owners;
+  for (PartId owner : owners[0]) shares[static_cast<size_t>(owner)]++;
+  EXPECT_LE(Imbalance(shares), kMaxImbalance + 0.001);
+  options.metis.max_index = 500;
+  try {
+    AssignNodes(graph, options);
+    FAIL() << "METIS counted beyond 500";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalid);
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("clusters, METIS"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("--part_method ldg or fennel"));
   }
 }
 

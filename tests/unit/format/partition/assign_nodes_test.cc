@@ -244,7 +244,7 @@ TEST_P(EveryBalance, EdgesAreBalancedWhereBalancedNodesAloneDoNotSuffice) {
         [&](size_t, uint64_t, uint64_t v) { shares[static_cast<size_t>(owners[0][v])]++; });
     return Imbalance(shares);
   };
-  EXPECT_LE(imbalance(), GetParam() == PartMethod::kMetis ? 1.08 : 1.25);
+  EXPECT_LE(imbalance(), GetParam() == PartMethod::kMetis ? 1.08 : 1.35);
   options.balance_edges = false;
   EXPECT_GE(imbalance(), 1.5) << "the graph is balanced in any case";
 }

@@ -48,7 +48,7 @@ Clusters Modulo(size_t nodes, uint32_t count) {
 TEST(CoarseGraph, AddsUpEdgesBetweenClusters) {
   const ListSample sample = testing::RandomLists(300, 5000, 1);
   const Clusters clusters = Modulo(300, 40);
-  const CoarseGraph graph(sample.lists(), clusters, nullptr, 0);
+  const CoarseGraph graph(sample.lists(), clusters, nullptr, 0, [] {});
   EXPECT_EQ(graph.lists().nodes(), 40u);
   EXPECT_EQ(WeightsOf(graph.lists()), Sum(sample.lists(), clusters.of));
 }
@@ -60,7 +60,7 @@ TEST(CoarseGraph, FilesHoldTheSameWithAnyBufferAndAreRemoved) {
   SpillFiles spill(directory.path(), uint64_t{1} << 20);
   // The longest list has some 250 edges of 8 bytes.
   for (uint64_t memory : {0, 8, 1000, 5000, 1000000}) {
-    const CoarseGraph graph(sample.lists(), clusters, &spill, memory);
+    const CoarseGraph graph(sample.lists(), clusters, &spill, memory, [] {});
     EXPECT_EQ(WeightsOf(graph.lists()), Sum(sample.lists(), clusters.of)) << memory;
     EXPECT_FALSE(std::filesystem::is_empty(directory.path()));
   }
@@ -75,7 +75,7 @@ TEST(CoarseGraph, WeightsStopAtTheLargestNumber) {
   for (uint64_t memory : {0, 1000}) {
     const testing::ScratchDirectory directory;
     SpillFiles spill(directory.path(), uint64_t{1} << 20);
-    const CoarseGraph graph(sample.lists(), {{0, 1, 0, 1}, 2}, &spill, memory);
+    const CoarseGraph graph(sample.lists(), {{0, 1, 0, 1}, 2}, &spill, memory, [] {});
     EXPECT_EQ(WeightsOf(graph.lists()), (EdgeWeightsByPair{{{0, 1}, kMost}, {{1, 0}, kMost}}));
   }
 }
@@ -83,7 +83,7 @@ TEST(CoarseGraph, WeightsStopAtTheLargestNumber) {
 TEST(CoarseGraph, ClustersWithoutEdgesHaveEmptyLists) {
   ListSample sample(4);
   sample.Add(0, 1);
-  const CoarseGraph graph(sample.lists(), {{0, 0, 1, 2}, 3}, nullptr, 0);
+  const CoarseGraph graph(sample.lists(), {{0, 0, 1, 2}, 3}, nullptr, 0, [] {});
   EXPECT_EQ(graph.lists().nodes(), 3u);
   EXPECT_TRUE(graph.lists().ids.empty());
 }

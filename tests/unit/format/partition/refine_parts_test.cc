@@ -64,6 +64,20 @@ TEST(RefineWithinRoom, ItNeverMakesTheCutWorseWhileAllHaveRoom) {
   EXPECT_GE(passes, 2);
 }
 
+TEST(RefineWithinRoom, SharesOfNodesComeBeforeSharesOfEdges) {
+  // Partition 0 has too many nodes, and partition 1 has no room for more edges.
+  std::vector<uint32_t> in_degrees(100);
+  std::vector<PartId> owner;
+  for (uint32_t i = 0; i < 100; i++) {
+    owner.push_back(i < 54 ? 0 : 1);
+    in_degrees[i] = i < 43 ? 2 : i < 54 ? 1 : i < 65 ? 3 : 2;
+  }
+  const BalanceTargets targets{{"_N"}, {}, in_degrees};
+  const ListSample sample(100);
+  RefineWithinRoom(sample.lists(), NodeWeights(targets, 100), 2, 16, owner, [] {});
+  EXPECT_LE(Imbalance(Shares(owner, 2)), 1.03);
+}
+
 TEST(RefineByPrices, HubsThatAreScatteredComeTogether) {
   // 100 hubs, all joined with each other, and 900 leaves, each joined with 3 hubs. The best of 10
   // partitions holds the hubs, which nodes that move one by one find only if some leaves first.

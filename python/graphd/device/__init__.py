@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The delivery of batches to a device: pooled pinned memory, a stream of copies, and cached rows.
+
+Nothing here imports PyTorch before a loader or a cache is made for a device. docs/howto/gpu.md says
+how it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .. import backend
+from ..arguments import true_or_false
+from ..errors import InvalidError
+
+if TYPE_CHECKING:
+    from .delivery import Delivery
+    from .row_cache import DeviceRowCache as DeviceRowCache
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name == "DeviceRowCache":
+            from .row_cache import DeviceRowCache
+
+            return DeviceRowCache
+        raise AttributeError(f"module 'graphd.device' has no attribute {name!r}")
+
+
+__all__ = ["DeviceRowCache", "delivery_for"]
+
+
+def delivery_for(device: Any, pin_memory: bool, row_caches: Sequence[Any] = ()) -> Delivery | None:
+    """Returns what delivers the batches of a loader; None if they stay where they are made.
+
+    Parameters
+    ----------
+    device : str, int, torch.device or Platform, optional
+    pin_memory : bool
+    row_caches : list of DeviceRowCache
+
+    Returns
+    -------
+    Delivery or None
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If there is no such device, or caches are on another one.
+    """
+    pin_memory = true_or_false(pin_memory, "pin_memory")
+    is_cpu = device is None or str(device).partition(":")[0] == "cpu"
+    if is_cpu and row_caches:
+        raise InvalidError("row_caches need a device; give the loader device=, as 'cuda'")
+    if is_cpu and not pin_memory:
+        return None
+    if backend.chosen() != "torch":
+        if is_cpu:
+            return None
+        raise InvalidError(
+            f"device {device}: graphd.use('numpy') is in effect; leave device out, or use 'torch'"
+        )
+    from .delivery import Delivery
+    from .platform import pinning_platform, platform_of
+
+    if is_cpu:
+        platform = pinning_platform()
+        return None if platform is None else Delivery(platform, is_pinning=True)
+    return Delivery(platform_of(device), row_caches=row_caches)
