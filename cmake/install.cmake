@@ -49,7 +49,7 @@ if(GRAPHD_BUILD_PROGRAMS)
   install(TARGETS graphctl RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT graphctl)
   install_pages(graphd *.[58])
   install_pages(graphctl graphctl*.1)
-  install(FILES conf/graphd.conf.example DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
+  install(FILES conf/graphd.conf.example packaging/systemd/kept-memory.conf DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
     COMPONENT graphd)
   install(FILES packaging/prometheus/graphd.rules.yml packaging/prometheus/graphd.scrape.yml
     DESTINATION ${CMAKE_INSTALL_DATADIR}/graphd/prometheus COMPONENT graphd)

@@ -54,6 +54,8 @@ constexpr uint64_t kFirstJobMs = 60000;  // the time --end_with_jobs allows for 
 // Descriptors that no connection gets, but at most half of all: the store needs them for segments
 // of its log, RocksDB's files (512) and new tables.
 constexpr uint64_t kReservedDescriptors = 1024;
+// A stop may wait so long for tensors that are being loaded, and says so often that it does.
+constexpr auto kMostLoading = 60 * kj::MINUTES, kExtendEvery = 20 * kj::SECONDS;
 
 // The data that the daemon serves.
 struct Loaded {
@@ -357,9 +359,17 @@ class Graphd {
     pushes->Stop();
     if (drain.Run().wait(io_.waitScope)) return;
     LogWarning("stopping before all is done: ", drain.WhatIsLeft());
+    if (kept_tables_->any()) {
+      // The service manager may free the memory of tensors: main copies it, when nothing uses it.
+      tensors.EndWriteBack();
+      return;
+    }
     listeners_.reset();
     std::_Exit(0);
   }
+
+  // Returns whether the service manager, or somebody, has asked for a stop, and not for a restart.
+  bool was_terminated() const noexcept { return was_terminated_; }
 
  private:
   static uint64_t PeerMemoryLimit(const DaemonOptions& options) {
@@ -485,6 +495,15 @@ class Graphd {
     }
   }
 
+  // Asks the service manager so many times for more time, while tensors are loaded.
+  kj::Promise<void> ExtendTimeout(uint64_t times) {
+    if (times == 0) return kj::NEVER_DONE;
+    KeptTables::ExtendTimeout();
+    return io_.provider->getTimer().afterDelay(kExtendEvery).then([this, times] {
+      return ExtendTimeout(times - 1);
+    });
+  }
+
   kj::Promise<void> TellLoading(LoadProgress& progress) {
     return io_.provider->getTimer()
         .afterDelay(LoadProgress::kTellMilliseconds * kj::MILLISECONDS)
@@ -515,14 +534,16 @@ class Graphd {
     try {
       const auto telling = TellLoading(progress).eagerlyEvaluate(nullptr);
       auto interrupted = stopping_.addBranch().then([this]() -> kj::Promise<void> {
-        if (was_terminated_ && kept_tables_->any()) {
+        const bool needed = kept_tables_->is_needed();
+        if (was_terminated_ && needed) {
           // The service manager frees their memory when the service has stopped.
           LogInfo("stops when the tensors of an earlier process are loaded, and on the disk");
-          return kj::NEVER_DONE;
+          return ExtendTimeout(kMostLoading / kExtendEvery);
         }
         LogInfo("stopped while loading");
         listeners_.reset();
-        std::_Exit(0);
+        // After this code, the service manager starts the next process also if it did not mean to.
+        std::_Exit(needed ? ExitCode(ErrorCode::kUnavailable) : 0);
       });
       loaded.promise.exclusiveJoin(kj::mv(interrupted)).wait(io_.waitScope);
       loader.join();
@@ -647,21 +668,44 @@ class Graphd {
   kj::Own<UvBridge> bridge_;
 };
 
-// Ends a start that has failed while the service manager has rows of tensors that may be nowhere
-// else. It would free them if this service were not started again, as after five failures within
-// ten seconds and after the codes of RestartPreventExitStatus=. So this returns another code, late.
+// Ends a process while the service manager has rows of tensors that may be nowhere else. It would
+// free them if this service were not started again, as after five failures within ten seconds, a
+// normal end and the codes of RestartPreventExitStatus=. So this returns another code, late.
 int TryAgainLater(const std::function<void(const char*)>& log_last) {
   constexpr unsigned kSeconds = 10;
   log_last(
-      "the service manager has rows of tensors that are not on the disk yet, so the server tries "
-      "to "
-      "start every 10 s. Mend the error above and wait; 'systemctl stop' gives the changes since "
-      "the "
-      "last write-back up");
+      "the service manager has rows of tensors that are not on the disk yet, and that could not be "
+      "copied to /dev/shm, so the server tries to start every 10 s. Mend the errors above and "
+      "wait; "
+      "'systemctl stop' gives the changes since the last write-back up");
   ::signal(SIGTERM, SIG_DFL);
   ::signal(SIGINT, SIG_DFL);
   ::sleep(kSeconds);
   return ExitCode(ErrorCode::kUnavailable);
+}
+
+// Copies rows that only the service manager has, without being killed by a signal to stop.
+bool RescueUndisturbed(KeptTables& tables) {
+  if (!tables.any()) return true;
+  ::signal(SIGTERM, SIG_IGN);
+  ::signal(SIGINT, SIG_IGN);
+  return tables.Rescue();
+}
+
+// Returns the exit code after a normal end. Unless the last rows could not be written to the disk,
+// there is nothing to rescue.
+int EndWithTables(KeptTables& tables, bool was_terminated,
+                  const std::function<void(const char*)>& log_last) {
+  // After this code, the service manager starts the next process also if it did not mean to.
+  constexpr ErrorCode kStartAgain = ErrorCode::kUnavailable;
+  if (tables.next_process_follows()) return tables.is_needed() ? ExitCode(kStartAgain) : 0;
+  if (RescueUndisturbed(tables)) return 0;
+  if (!was_terminated) return TryAgainLater(log_last);
+  log_last(
+      "rows of tensors are not on the disk, and could not be copied to /dev/shm: if this is a "
+      "stop, "
+      "the service manager frees them now, and tensors are as of the last write-back");
+  return ExitCode(kStartAgain);
 }
 
 }  // namespace
@@ -690,10 +734,13 @@ int main(int argc, char** argv) {
     ::signal(SIGPIPE, SIG_IGN);
     SetLogSink(&log.emplace(options->server_name));
     const auto reread = [argc, argv] { return Reread(argc, argv); };
-    Graphd(*options, *log, starters_stderr, std::move(descriptors), kept_tables, reread).Run();
-    // Only if the last rows could not be written to the disk is there anything to rescue.
-    if (!kept_tables->next_process_follows()) kept_tables->Rescue();
-    return 0;
+    bool was_terminated = false;
+    {
+      Graphd graphd(*options, *log, starters_stderr, std::move(descriptors), kept_tables, reread);
+      graphd.Run();
+      was_terminated = graphd.was_terminated();
+    }
+    return EndWithTables(*kept_tables, was_terminated, log_last);
   } catch (const Error& error) {
     log_last(error.what());
     sd_notifyf(0, "STATUS=%s", error.what());
@@ -703,6 +750,6 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     log_last(error.what());
   }
-  if (kept_tables->any() && !kept_tables->Rescue()) return TryAgainLater(log_last);
+  if (!RescueUndisturbed(*kept_tables)) return TryAgainLater(log_last);
   return ExitCode(code);
 }

@@ -3,18 +3,17 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <set>
 
 #include "base/failure.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "store/memory_name.h"
 #include "store/memory_rescue.h"
-#include "store/persistent_arena.h"
 #include "store/rows/memory_dir.h"
 
 namespace graphd {
@@ -65,6 +64,8 @@ std::string KeptTables::Keep(const std::string& name, int fd) {
   if (::pipe2(ends, O_CLOEXEC) != 0) ThrowErrno("can't make", "a pipe");
   const UniqueFd reading(ends[0]);
   UniqueFd writing(ends[1]);
+  UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+  if (!copy) ThrowErrno("can't copy the descriptor", name);
   std::string why;
   try {
     DescriptorStore::Send(name, fd);
@@ -86,8 +87,6 @@ std::string KeptTables::Keep(const std::string& name, int fd) {
     DescriptorStore::Discard(name);
     return why;
   }
-  UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
-  if (!copy) ThrowErrno("can't copy the descriptor", name);
   const MutexLock lock(mutex_);
   kept_[name] = std::move(copy);
   return {};
@@ -102,7 +101,7 @@ void KeptTables::Remove(const std::string& name) noexcept {
 void KeptTables::RemoveUseless() {
   const MutexLock lock(mutex_);
   for (auto each = kept_.begin(); each != kept_.end();) {
-    const std::string why = store::PersistentArena::WhyUseless(each->first, each->second.get());
+    const std::string why = store::WhyUseless(each->first, each->second.get());
     if (why.empty()) {
       ++each;
       continue;
@@ -118,20 +117,43 @@ bool KeptTables::any() const {
   return !kept_.empty();
 }
 
+bool KeptTables::is_needed() const noexcept {
+  const MutexLock lock(mutex_);
+  bool needed = false;
+  for (const auto& [name, fd] : kept_) {
+    const bool told = LogFailure("examining the memory of tensors", [&, &name = name, &fd = fd] {
+      const std::string directory = store::PathOfDescriptor(fd.get());
+      const auto owner = store::MemoryOwner::ReadAnyVersion(directory);
+      needed |= owner && store::MemoryName::IsNeeded(owner->store_directory, name);
+    });
+    needed |= !told;
+  }
+  return needed;
+}
+
+void KeptTables::ExtendTimeout() noexcept {
+  sd_notify(0, "EXTEND_TIMEOUT_USEC=60000000\nWATCHDOG=1");
+}
+
 bool KeptTables::Rescue() noexcept {
   const MutexLock lock(mutex_);
   bool safe = true;
-  for (const auto& [name, fd] : kept_) {
-    const bool copied =
-        LogFailure("copying the memory of tensors to /dev/shm", [&name = name, &fd = fd] {
-          const std::string path =
-              store::CopyToNamedMemory(name, fd.get(), store::kDefaultMemoryDir);
-          if (!path.empty()) {
-            LogWarning("the memory of tensors has rows that are not on the disk: it was copied to ",
-                       path, ", where the next start finds it");
-          }
-        });
-    safe = safe && copied;
+  for (auto each = kept_.begin(); each != kept_.end();) {
+    std::string path;
+    const bool done = LogFailure("copying the memory of tensors to /dev/shm", [&] {
+      path = store::CopyToNamedMemory(each->first, each->second.get(), store::kDefaultMemoryDir,
+                                      &KeptTables::ExtendTimeout);
+    });
+    safe = safe && done;
+    if (path.empty()) {
+      ++each;
+      continue;
+    }
+    LogWarning("the memory of tensors has rows that are not on the disk: it was copied to ", path,
+               ", where the next start finds it");
+    // Otherwise there would be twice the memory as long as the service manager has it.
+    DescriptorStore::Discard(each->first);
+    each = kept_.erase(each);
   }
   return safe;
 }

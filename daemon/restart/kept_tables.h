@@ -12,7 +12,8 @@
 namespace graphd {
 
 // The memory of tensors that the service manager keeps for the next process: one descriptor, of a
-// directory in a tmpfs that the unit mounts for each process (graphd@.service). Thread-safe.
+// directory in a tmpfs that a drop-in of the unit mounts for each process (kept-memory.conf), which
+// is off by default. Thread-safe.
 class KeptTables final : public store::MemoryKeeper {
  public:
   // The beginning of the descriptors' names.
@@ -28,6 +29,7 @@ class KeptTables final : public store::MemoryKeeper {
   UniqueFd Take(const std::string& name) override;
   std::string Keep(const std::string& name, int fd) override;
   void Remove(const std::string& name) noexcept override;
+  bool passes_descriptors() const noexcept override { return DescriptorStore::available(); }
   bool next_process_follows() const noexcept override { return next_follows_; }
   void SetNextProcessFollows(bool follows) noexcept { next_follows_ = follows; }
 
@@ -36,9 +38,13 @@ class KeptTables final : public store::MemoryKeeper {
   void RemoveUseless();
   // Returns whether the service manager has memory of tensors.
   bool any() const;
-  // Copies memory that a database still needs to /dev/shm, under a name in the database: this
-  // process ends, and the service manager may free what it has. Returns whether all of it is safe
-  // then; what can't be copied is logged. Nothing uses the memory meanwhile.
+  // Returns whether it may have rows that are nowhere else.
+  bool is_needed() const noexcept;
+  // Asks the service manager for a minute more before it kills this process.
+  static void ExtendTimeout() noexcept;
+  // Copies memory that a database still needs to /dev/shm: this process ends, and the service
+  // manager may free what it has. Returns whether all of it is safe then; what can't be copied is
+  // logged. Nothing uses the memory meanwhile.
   bool Rescue() noexcept;
 
  private:

@@ -24,6 +24,8 @@ class MemoryKeeper {
   virtual std::string Keep(const std::string& name, int fd) = 0;
   // Lets the keeper close its copy.
   virtual void Remove(const std::string& name) noexcept = 0;
+  // Returns whether this process gets what the keeper has.
+  virtual bool passes_descriptors() const noexcept = 0;
   // Returns whether the next process follows at once, and gets what the keeper has.
   virtual bool next_process_follows() const noexcept = 0;
 };

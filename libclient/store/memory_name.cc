@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <vector>
@@ -57,6 +59,13 @@ std::optional<MemoryName> Decode(const std::vector<std::string>& lines) {
   return name;
 }
 
+std::optional<MemoryOwner> DecodeOwner(const std::string& text) {
+  const size_t first = text.find('\n');
+  const size_t second = first == text.npos ? text.npos : text.find('\n', first + 1);
+  if (second == text.npos) return {};
+  return MemoryOwner{text.substr(first + 1, second - first - 1), text.substr(second + 1)};
+}
+
 }  // namespace
 
 std::string MemoryName::PathIn(const std::string& store_directory) {
@@ -105,6 +114,24 @@ void MemoryName::WriteSaved(const std::string& store_directory, const StoreState
                       StrCat(Encode(*this), "\n", stored.lsn, "\n", stored.next_id));
 }
 
+bool MemoryName::IsNeeded(const std::string& store_directory, const std::string& place) {
+  const std::string path = PathIn(store_directory), pages = store_directory + "/pages";
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) == 0) {
+    const std::optional<MemoryName> name = Read(path);
+    if (!name) {
+      Throw(ErrorCode::kVersion, path, " is damaged, or was written by another version of graphd; ",
+            "remove it if its rows are as of the last write-back anyway");
+    }
+    return name->is_kept && name->place == place;
+  }
+  if (errno != ENOENT) ThrowErrno("can't examine", path);
+  if (::stat(pages.c_str(), &info) != 0) {
+    ThrowErrno("can't find out whether rows are on the disk (is the directory mounted?):", pages);
+  }
+  return false;
+}
+
 bool MemoryName::IsOfThisTime() const {
   const std::string parent = is_kept ? kRun : DirName(place);
   return FileExists(parent) && TmpfsOf(parent) == tmpfs;
@@ -112,11 +139,14 @@ bool MemoryName::IsOfThisTime() const {
 
 std::optional<MemoryOwner> MemoryOwner::Read(const std::string& directory) {
   const std::string text = ReadOwnText(PathIn(directory));
-  const size_t first = text.find('\n');
-  const size_t second = first == text.npos ? text.npos : text.find('\n', first + 1);
-  if (second == text.npos || text.substr(0, first) != kVersion) return {};
-  return MemoryOwner{text.substr(first + 1, second - first - 1), text.substr(second + 1)};
+  return text.starts_with(StrCat(kVersion, "\n")) ? DecodeOwner(text) : std::nullopt;
 }
+
+std::optional<MemoryOwner> MemoryOwner::ReadAnyVersion(const std::string& directory) {
+  return DecodeOwner(ReadOwnText(PathIn(directory)));
+}
+
+std::string PathOfDescriptor(int fd) { return StrCat("/proc/", ::getpid(), "/fd/", fd, "/."); }
 
 void MemoryOwner::Write(const std::string& directory) const {
   WriteFileAtomically(PathIn(directory),

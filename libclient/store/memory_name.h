@@ -37,6 +37,12 @@ struct MemoryName {
   // Writes `memory-saved`, on the disk, with what RocksDB has.
   void WriteSaved(const std::string& store_directory, const StoreState& stored) const;
 
+  // Returns whether `memory` in the store's directory names the kept descriptor `place`, so that
+  // rows may be nowhere else. Throws Error if that can't be told: kVersion if the file is damaged,
+  // kIo, kNotFound or kDenied if it, or RocksDB beside it, can't be reached, as in a directory that
+  // is not mounted.
+  static bool IsNeeded(const std::string& store_directory, const std::string& place);
+
   // Returns whether the machine, its tmpfs and its service manager are those of then, so that
   // memory which is gone was removed by somebody.
   bool IsOfThisTime() const;
@@ -50,8 +56,14 @@ struct MemoryOwner {
   // Returns nothing if the file is of another version. Throws Error(kDenied) if others could have
   // written it.
   static std::optional<MemoryOwner> Read(const std::string& directory);
+  // Returns the same of a file of any version.
+  static std::optional<MemoryOwner> ReadAnyVersion(const std::string& directory);
   void Write(const std::string& directory) const;
 };
+
+// Returns a path of a directory that has none of its own. It has the number of the process and not
+// "self", so that an administrator who reads it finds the directory, too.
+std::string PathOfDescriptor(int fd);
 
 // Returns the number of new memory, 32 hexadecimal digits.
 std::string MemoryNonce();

@@ -14,6 +14,7 @@
 
 #include "base/directory.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/strings.h"
 #include "store/memory_name.h"
 #include "store/rows/memory_dir.h"
@@ -23,8 +24,29 @@ namespace {
 
 constexpr uint64_t kBufferBytes = uint64_t{1} << 20;
 
-// Copies the parts of a file that have memory; the others stay holes.
-void CopyFile(const std::string& from, const std::string& to) {
+constexpr uint64_t kProgressBytes = uint64_t{256} << 20;
+
+// A copy of files, which calls `progress` now and then.
+class Copy {
+ public:
+  explicit Copy(const std::function<void()>& progress) : progress_(progress) { progress_(); }
+  // Copies the parts of a file that have memory; the others stay holes.
+  void File(const std::string& from, const std::string& to);
+  // Copies all files that are not there yet.
+  void Directory(const std::string& from, const std::string& to);
+
+ private:
+  void Count(uint64_t bytes) {
+    bytes_ += bytes;
+    if (bytes_ < kProgressBytes) return;
+    bytes_ = 0;
+    progress_();
+  }
+  const std::function<void()>& progress_;
+  uint64_t bytes_ = 0;  // since the last call
+};
+
+void Copy::File(const std::string& from, const std::string& to) {
   const UniqueFd source = OpenOwnFile(from, O_RDONLY);
   const UniqueFd target = OpenFile(to, O_RDWR | O_CREAT | O_EXCL, 0600);
   const uint64_t size = FileSize(from);
@@ -49,47 +71,92 @@ void CopyFile(const std::string& from, const std::string& to) {
         done += static_cast<size_t>(put);
       }
       at += part.size();
+      Count(part.size());
     }
   }
 }
 
-void CopyDirectory(const std::string& from, const std::string& to) {
+void Copy::Directory(const std::string& from, const std::string& to) {
   for (const std::string& name : ListDirectory(from)) {
     const std::string source = StrCat(from, "/", name), target = StrCat(to, "/", name);
     struct stat info {};
     if (::lstat(source.c_str(), &info) != 0) ThrowErrno("can't examine", source);
     if (!S_ISDIR(info.st_mode)) {
-      CopyFile(source, target);
+      if (!FileExists(target)) File(source, target);
       continue;
     }
     if (::mkdir(target.c_str(), 0700) != 0) ThrowErrno("can't create directory", target);
-    CopyDirectory(source, target);
+    Directory(source, target);
+  }
+}
+
+// Returns the owner of memory as `read` does; nothing, and why, if no store can use it.
+std::optional<MemoryOwner> OwnerOf(int fd, std::optional<MemoryOwner> (*read)(const std::string&),
+                                   std::string* why) {
+  const std::string directory = PathOfDescriptor(fd);
+  try {
+    OpenOwnDirectory(directory);
+    std::optional<MemoryOwner> owner = read(directory);
+    if (!owner) *why = "it was made by another version of graphd, and no database names it";
+    return owner;
+  } catch (const Error& error) {
+    // Others could have written it. Any other error may pass.
+    if (error.code() != ErrorCode::kDenied) throw;
+    *why = error.what();
+    return {};
   }
 }
 
 }  // namespace
 
-std::string CopyToNamedMemory(const std::string& name, int fd, const std::string& parent) {
-  const std::string from = StrCat("/proc/", ::getpid(), "/fd/", fd, "/.");
-  OpenOwnDirectory(from);
+std::string CopyToNamedMemory(const std::string& name, int fd, const std::string& parent,
+                              const std::function<void()>& progress) {
+  const std::string from = PathOfDescriptor(fd);
+  std::string why;
   // The owner's version does not matter: the copy is for a version that knows it.
-  const std::vector<std::string> owner = Split(ReadOwnText(MemoryOwner::PathIn(from)), '\n');
-  if (owner.size() < 3) return {};
-  const std::string& store = owner[2];
-  const std::string path = MemoryName::PathIn(store);
-  if (!FileExists(path)) return {};  // RocksDB has all rows
-  const std::optional<MemoryName> now = MemoryName::Read(path);
-  if (!now || !now->is_kept || now->place != name) return {};
-  std::string to = parent + "/graphd-XXXXXX";
-  if (::mkdtemp(to.data()) == nullptr) ThrowErrno("can't make a directory like", to);
+  const std::optional<MemoryOwner> owner = OwnerOf(fd, &MemoryOwner::ReadAnyVersion, &why);
+  if (!owner || !MemoryName::IsNeeded(owner->store_directory, name)) return {};
+  const std::string target = PathOfCopy(owner->nonce, parent);
+  std::string made = parent + "/graphd-XXXXXX";
+  if (::mkdtemp(made.data()) == nullptr) ThrowErrno("can't make a directory like", made);
   try {
-    CopyDirectory(from, to);
-    MemoryName::Make(/*is_kept=*/false, to, now->nonce).Write(store);
+    Copy copy(progress);
+    // This file comes first, so that a copy which is never completed has an owner who removes it.
+    copy.File(MemoryOwner::PathIn(from), MemoryOwner::PathIn(made));
+    copy.Directory(from, made);
+    if (HasCopy(target)) RemoveTree(target);  // an older one, of a process that has ended
+    RenameFile(made, target);
   } catch (const Error&) {
-    RemoveTree(to);
+    RemoveTree(made);
     throw;
   }
-  return to;
+  return target;
+}
+
+std::string PathOfCopy(const std::string& nonce, const std::string& parent) {
+  return StrCat(parent, "/graphd-", nonce);
+}
+
+bool HasCopy(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid();
+}
+
+std::string WhyUseless(const std::string& name, int fd) {
+  try {
+    std::string why;
+    const std::optional<MemoryOwner> owner = OwnerOf(fd, &MemoryOwner::Read, &why);
+    if (!owner) return why;
+    const std::string& store = owner->store_directory;
+    if (MemoryName::IsNeeded(store, name)) return {};
+    const std::optional<MemoryName> saved = MemoryName::ReadSaved(store);
+    if (saved && saved->is_kept && saved->place == name) return {};
+    return store + " does not name it";
+  } catch (const Error& error) {
+    LogWarning("memory of tensors stays with the service manager, since it may be needed: ",
+               error.what());
+    return {};
+  }
 }
 
 }  // namespace graphd::store

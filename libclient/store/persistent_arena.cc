@@ -14,8 +14,10 @@
 #include <optional>
 
 #include "base/directory.h"
+#include "base/failure.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "store/memory_rescue.h"
 #include "store/rows/memory_dir.h"
 
 namespace graphd::store {
@@ -25,10 +27,6 @@ constexpr const char* kPrefix = "graphd-";
 
 std::string StatePath(const std::string& directory) { return directory + "/state"; }
 std::string WrittenPath(const std::string& directory) { return directory + "/written"; }
-
-// Returns a path of a directory that has none of its own. It has the number of the process and not
-// "self", so that an administrator who reads it finds the directory, too.
-std::string PathOfDescriptor(int fd) { return StrCat("/proc/", ::getpid(), "/fd/", fd, "/."); }
 
 bool IsTmpfs(const std::string& directory) {
   struct statfs status {};
@@ -65,6 +63,7 @@ void WriteToMemory(const std::string& path, const F& f) {
 
 // Removes the directories of ended processes of the store.
 void RemoveAbandoned(const std::string& parent, const std::string& store_directory) {
+  if (!FileExists(parent)) return;
   for (const std::string& name : ListDirectory(parent)) {
     const std::string path = StrCat(parent, "/", name);
     if (!name.starts_with(kPrefix)) continue;
@@ -114,13 +113,13 @@ std::string RemedyOf(const std::string& path) {
 }  // namespace
 
 PersistentArena::PersistentArena(Place place, std::string store_directory, size_t threads,
-                                 bool kept)
+                                 bool taken_over)
     : name_(std::move(place.name)),
       kept_fd_(std::move(place.fd)),
       keeper_(place.keeper),
       directory_(std::move(place.directory)),
       store_directory_(std::move(store_directory)),
-      kept_(kept),
+      taken_over_(taken_over),
       directory_fd_(OpenOwnDirectory(directory_)),
       lock_(TryLock(directory_)) {
   if (!lock_) {
@@ -134,9 +133,9 @@ PersistentArena::PersistentArena(Place place, std::string store_directory, size_
 // says how many there are; a log beyond that was never used.
 void PersistentArena::OpenUndoLogs(size_t threads) {
   const auto path_of = [this](size_t i) { return StrCat(directory_, "/undo-", i); };
-  undo_logs_.push_back(std::make_unique<UndoLog>(path_of(0), kept_));
+  undo_logs_.push_back(std::make_unique<UndoLog>(path_of(0), taken_over_));
   UndoLog& first = *undo_logs_[0];
-  size_t used = kept_ ? first.group() : 0;
+  size_t used = taken_over_ ? first.group() : 0;
   if (!first.found_damage().empty()) {
     for (used = 1; FileExists(path_of(used));) used++;
   }
@@ -179,17 +178,17 @@ std::unique_ptr<PersistentArena> PersistentArena::Make(const std::string& parent
   place.directory = MakeDirectoryIn(parent, nonce, store_directory);
   place.name = MemoryName::Make(/*is_kept=*/false, place.directory, nonce);
   return std::unique_ptr<PersistentArena>(
-      new PersistentArena(std::move(place), store_directory, threads, /*kept=*/false));
+      new PersistentArena(std::move(place), store_directory, threads, /*taken_over=*/false));
 }
 
 std::unique_ptr<PersistentArena> PersistentArena::MakeKept(const std::string& parent,
                                                            const std::string& store_directory,
                                                            size_t threads, MemoryKeeper& keeper) {
-  std::string why;
+  std::string why, made, given;
   try {
     CheckParent(parent);
     const std::string nonce = MemoryNonce();
-    const std::string made = MakeDirectoryIn(parent, nonce, store_directory);
+    made = MakeDirectoryIn(parent, nonce, store_directory);
     Place place;
     place.name = MemoryName::Make(/*is_kept=*/true, made, nonce);
     place.fd = OpenOwnDirectory(made);
@@ -198,13 +197,17 @@ std::unique_ptr<PersistentArena> PersistentArena::MakeKept(const std::string& pa
     // No row is in the memory before the keeper has it.
     why = keeper.Keep(place.name.place, place.fd.get());
     if (why.empty()) {
-      return std::unique_ptr<PersistentArena>(
-          new PersistentArena(std::move(place), store_directory, threads, /*kept=*/false));
+      given = place.name.place;
+      std::unique_ptr<PersistentArena> arena(
+          new PersistentArena(std::move(place), store_directory, threads, /*taken_over=*/false));
+      RemoveAbandoned(kDefaultMemoryDir, store_directory);
+      return arena;
     }
-    RemoveTree(made);
   } catch (const Error& error) {
     why = error.what();
   }
+  if (!given.empty()) keeper.Remove(given);
+  if (!made.empty()) LogFailure("freeing memory of tensors", [&] { RemoveTree(made); });
   LogWarning("the memory of tensors can't stay with the service manager: ", why);
   return nullptr;
 }
@@ -220,7 +223,15 @@ std::unique_ptr<PersistentArena> PersistentArena::Find(const std::string& store_
       Throw(ErrorCode::kVersion, path, " was written by another version of graphd, or is damaged; ",
             "start and stop that version, which moves the rows to the disk", RemedyOf(path));
     }
-    return Open(*std::move(name), store_directory, threads, gone, keeper, stored);
+    const bool is_kept = name->is_kept;
+    auto arena = Open(*std::move(name), store_directory, threads, gone, keeper, stored);
+    if (arena == nullptr && is_kept && gone->removed &&
+        (keeper == nullptr || !keeper->passes_descriptors())) {
+      Throw(ErrorCode::kUnavailable, store_directory, ": the service manager may have the memory ",
+            "of its last server, and has not started this process; start it through systemd",
+            RemedyOf(path));
+    }
+    return arena;
   }
   std::optional<MemoryName> saved = MemoryName::ReadSaved(store_directory);
   std::unique_ptr<PersistentArena> arena;
@@ -254,9 +265,15 @@ std::unique_ptr<PersistentArena> PersistentArena::Open(MemoryName name,
   place.directory = name.place;
   if (name.is_kept) {
     if (keeper != nullptr) place.fd = keeper->Take(name.place);
-    if (!place.fd) return is_gone();
-    place.directory = PathOfDescriptor(place.fd.get());
-    place.keeper = keeper;
+    if (place.fd) {
+      place.directory = PathOfDescriptor(place.fd.get());
+      place.keeper = keeper;
+    } else if (const std::string copy = PathOfCopy(name.nonce); HasCopy(copy)) {
+      place.directory = copy;
+      name = MemoryName::Make(/*is_kept=*/false, copy, name.nonce);
+    } else {
+      return is_gone();
+    }
   }
   const std::string& directory = place.directory;
   struct stat info {};
@@ -292,27 +309,14 @@ std::unique_ptr<PersistentArena> PersistentArena::Open(MemoryName name,
           " has pushes up to ", stored->lsn, ", and had those up to ", written,
           "; was it restored from a backup? Remove ", path, " to continue with it as it is");
   }
+  if (place.keeper != nullptr) {
+    // A copy has older rows from the first push on, and must not be found in its place.
+    RemoveAbandoned(kDefaultMemoryDir, store_directory);
+    if (const std::string copy = PathOfCopy(name.nonce); HasCopy(copy)) RemoveTree(copy);
+  }
   place.name = std::move(name);
   return std::unique_ptr<PersistentArena>(
-      new PersistentArena(std::move(place), store_directory, threads, /*kept=*/true));
-}
-
-std::string PersistentArena::WhyUseless(const std::string& name, int fd) {
-  const std::string directory = PathOfDescriptor(fd);
-  try {
-    OpenOwnDirectory(directory);
-    const std::optional<MemoryOwner> owner = MemoryOwner::Read(directory);
-    if (!owner) return "it was made by another version of graphd, and no database names it";
-    const std::string& store = owner->store_directory;
-    std::optional<MemoryName> named;
-    const std::string path = MemoryName::PathIn(store);
-    if (FileExists(path)) named = MemoryName::Read(path);
-    if (!named) named = MemoryName::ReadSaved(store);
-    return named && named->is_kept && named->place == name ? ""
-                                                           : StrCat(store, " does not name it");
-  } catch (const Error& error) {
-    return error.what();
-  }
+      new PersistentArena(std::move(place), store_directory, threads, /*taken_over=*/true));
 }
 
 Arena::Files PersistentArena::FilesOf(uint32_t table, bool kept) const {

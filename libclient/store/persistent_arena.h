@@ -62,22 +62,21 @@ class PersistentArena {
     bool removed = false;
   };
   // Opens the one that the store's directory names. Returns null if there is none; if it no longer
-  // exists, sets `gone`. `keeper` may be null; `stored` is the state that RocksDB has, if it is
-  // known. Throws Error: kExists if a process uses it, or if it belongs to a store in another
-  // directory; kDenied if it is not the one that the store made, if another user could have written
-  // it, or if RocksDB is older than it was; kVersion; kCorrupt; kIo.
+  // exists, sets `gone`. A copy of what a keeper had (CopyToNamedMemory) is found, too. `keeper`
+  // may be null; `stored` is the state that RocksDB has, if it is known. Throws Error: kExists if a
+  // process uses it, or if it belongs to a store in another directory; kDenied if it is not the one
+  // that the store made, if another user could have written it, or if RocksDB is older than it was;
+  // kUnavailable if it is with a keeper that passes nothing to this process; kVersion; kCorrupt;
+  // kIo.
   static std::unique_ptr<PersistentArena> Find(const std::string& store_directory, size_t threads,
                                                Gone* gone, MemoryKeeper* keeper = nullptr,
                                                const StoreState* stored = nullptr);
-  // Returns why a descriptor that a keeper has passed is of no use to any store, or an empty text
-  // if a store's directory names it. `name` is the descriptor's name.
-  static std::string WhyUseless(const std::string& name, int fd);
 
   // Returns the path of the directory; for kept memory one of /proc, which leads there as long as
   // this process lives.
   const std::string& directory() const noexcept { return directory_; }
   // Returns whether it has the rows of an earlier process.
-  bool kept() const noexcept { return kept_; }
+  bool taken_over() const noexcept { return taken_over_; }
 
   Arena::Files FilesOf(uint32_t table, bool kept) const;
   // Removes the files of the table. Its memory is freed when it is no longer mapped.
@@ -130,7 +129,7 @@ class PersistentArena {
     std::string directory;  // see directory()
     MemoryKeeper* keeper = nullptr;
   };
-  PersistentArena(Place place, std::string store_directory, size_t threads, bool kept);
+  PersistentArena(Place place, std::string store_directory, size_t threads, bool taken_over);
   static std::unique_ptr<PersistentArena> Open(MemoryName name, const std::string& store_directory,
                                                size_t threads, Gone* gone, MemoryKeeper* keeper,
                                                const StoreState* stored);
@@ -141,7 +140,7 @@ class PersistentArena {
   const UniqueFd kept_fd_;      // directory_ leads through it
   MemoryKeeper* const keeper_;  // null if the directory has a path
   const std::string directory_, store_directory_;
-  const bool kept_;
+  const bool taken_over_;
   const UniqueFd directory_fd_;
   UniqueFd lock_;
   std::vector<std::unique_ptr<UndoLog>> undo_logs_;

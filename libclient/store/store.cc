@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/directory.h"
 #include "base/failure.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -26,7 +27,7 @@ uint64_t BufferBytes(const StoreOptions& options) { return options.memory_bytes 
 
 // Moves the memory that an earlier process left to the disk, unless this store will take it over.
 StoreOptions WithoutKeptMemory(StoreOptions options) {
-  if (options.wants_persistent_arena() || !FileExists(options.directory + "/memory")) {
+  if (options.wants_persistent_arena() || !FileExists(MemoryName::PathIn(options.directory))) {
     return options;
   }
   StoreOptions before = options;
@@ -34,7 +35,12 @@ StoreOptions WithoutKeptMemory(StoreOptions options) {
   before.memory_bytes = 0;
   before.kept_memory_dir.clear();
   if (before.memory_dir.empty()) before.memory_dir = kDefaultMemoryDir;
-  const Store store(std::move(before));
+  { const Store store(std::move(before)); }
+  // Its rows would be stale by the time that a later process takes them over.
+  if (FileExists(MemoryName::PathIn(options.directory))) {
+    Throw(ErrorCode::kIo, options.directory, ": not all rows of its last server could be moved to ",
+          "the disk, see the log; mend that, or start with the options that this server had");
+  }
   return options;
 }
 
@@ -84,7 +90,7 @@ Store::Store(StoreOptions options)
   damage_ = recovery.damage();
   replayed_ = recovery.replayed();
   for (const std::string& what : damage_) LogError(what);
-  if (arena_ != nullptr && arena_->kept()) {
+  if (arena_ != nullptr && arena_->taken_over()) {
     LogInfo("took over the memory of tensors of an earlier process, ", arena_->directory());
   }
   if (replayed_ != 0) LogInfo("replayed ", replayed_, " pushes");
@@ -93,18 +99,26 @@ Store::Store(StoreOptions options)
     recovery.RetireReplayedLog(*log_);
   }
   if (arena_ != nullptr) {
-    if (!arena_->kept()) {
+    if (!arena_->taken_over()) {
       StoreState now;
       now.lsn = pipeline_->Snapshot(&now.clients);
       arena_->WriteState(now);
     }
     arena_->Announce();
+  } else {
+    // It would name memory that is gone, whose loss recovery has stored.
+    RemoveFile(MemoryName::PathIn(options_.directory));
   }
   if (!memory_.bounded()) {
     collapser_.emplace([this] { return tables(); });
     preparer_.emplace();
   }
   write_back_.Start();  // last: its thread uses the others
+}
+
+void Store::EndWriteBack() {
+  write_back_.GiveUp();
+  db_.StopWaiting();
 }
 
 Store::~Store() {

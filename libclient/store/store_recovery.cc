@@ -28,7 +28,7 @@ StoreRecovery::StoreRecovery(const StoreOptions& options, MemoryBudget& memory,
       arena_(arena),
       catalog_(catalog),
       removed_memory_(removed_memory),
-      kept_(arena != nullptr && arena->kept()) {}
+      kept_(arena != nullptr && arena->taken_over()) {}
 
 uint64_t StoreRecovery::trim_bytes() const noexcept {
   return kSegmentsToTrim * std::min(options_.log_segment_bytes, kMemorySegmentBytes);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 
 #include "store/memory_rescue.h"
 #include "store/persistent_arena.h"
+#include "store/rows/memory_dir.h"
 #include "tests/unit/store/store_helpers.h"
 #include "tests/unit/store/test_keeper.h"
 
@@ -138,12 +140,12 @@ TEST_F(KeptMemoryTest, MemoryThatNoStoreNamesIsFoundUseless) {
   PushAndKill(1, 0, {"at:after keep"});  // before the store's directory names it
   ASSERT_THAT(keeper_->kept, SizeIs(1));
   const auto& [name, fd] = *keeper_->kept.begin();
-  EXPECT_THAT(PersistentArena::WhyUseless(name, fd.get()), HasSubstr("does not name it"));
+  EXPECT_THAT(WhyUseless(name, fd.get()), HasSubstr("does not name it"));
   PushAndKill(2, 10);  // makes other memory
   ASSERT_THAT(keeper_->kept, SizeIs(2));
   size_t useless = 0;
   for (const auto& [each, its_fd] : keeper_->kept) {
-    useless += PersistentArena::WhyUseless(each, its_fd.get()).empty() ? 0U : 1U;
+    useless += WhyUseless(each, its_fd.get()).empty() ? 0U : 1U;
   }
   EXPECT_EQ(useless, 1U);
   const ScratchDirectory scratch;
@@ -192,7 +194,7 @@ TEST_F(KeptMemoryTest, TheNextProcessTakesWhatACleanEndLeaves) {
   EXPECT_TRUE(FileExists(SavedPath()));
   ASSERT_THAT(keeper_->kept, SizeIs(1));
   const std::string name = keeper_->kept.begin()->first;
-  EXPECT_EQ(PersistentArena::WhyUseless(name, keeper_->kept.begin()->second.get()), "");
+  EXPECT_EQ(WhyUseless(name, keeper_->kept.begin()->second.get()), "");
   PushAndKill(21, 40);
   EXPECT_TRUE(FileExists(NamePath()));
   EXPECT_FALSE(FileExists(SavedPath()));
@@ -277,7 +279,7 @@ TEST_F(KeptMemoryTest, MemoryOfAnotherDatabaseStaysForIt) {
   }
   ASSERT_THAT(keeper_->kept, SizeIs(1));
   const auto& [name, fd] = *keeper_->kept.begin();
-  EXPECT_EQ(PersistentArena::WhyUseless(name, fd.get()), "");
+  EXPECT_EQ(WhyUseless(name, fd.get()), "");
   Check(10);
 }
 
@@ -294,14 +296,15 @@ TEST_F(KeptMemoryTest, OtherOptionsMoveItToTheDisk) {
   EXPECT_THAT(keeper_->kept, IsEmpty());
 }
 
-TEST_F(KeptMemoryTest, AServerWithoutAKeeperDoesNotTakeItForRemovedSilently) {
+TEST_F(KeptMemoryTest, AServerWithoutAKeeperDoesNotTakeItForRemoved) {
   PushAndKill(1, 10);
   StoreOptions alone = options_;
   alone.keeper = nullptr;
   alone.kept_memory_dir.clear();
-  const Store store(alone);
-  ASSERT_THAT(store.damage(), SizeIs(1));
-  EXPECT_THAT(store.TroubleOf(*store.FindTable("emb")), HasSubstr("of the service manager"));
+  EXPECT_THAT(Failure([&] { Store store(alone); }),
+              AllOf(HasSubstr("unavailable: "), HasSubstr("start it through systemd"),
+                    HasSubstr("remove " + NamePath())));
+  Check(10);
 }
 
 TEST_F(KeptMemoryTest, AnUpgradeTakesTheNamedDirectoryAndTheNextCleanStartTheKeeper) {
@@ -352,29 +355,114 @@ TEST_F(KeptMemoryTest, ForeignDescriptorsAreRefused) {
                                   std::string(60000, 'x'), std::string("graphd-memory 1")}) {
     WriteFileAtomically(directory + "/owner", text);
     EXPECT_THAT(open(), HasSubstr("is not the one that this server made"));
-    EXPECT_THAT(PersistentArena::WhyUseless(name, good.get()), HasSubstr("another version"));
+    EXPECT_THAT(WhyUseless(name, good.get()), HasSubstr("another version"));
   }
   WriteFileAtomically(directory + "/owner", owner);
   Check(10);
 }
 
-TEST_F(KeptMemoryTest, ACopyWithANameTakesItsPlaceBeforeTheKeeperFreesIt) {
+// A copy is made because the store's disk has failed, so that nothing can be written there.
+TEST_F(KeptMemoryTest, ACopyTakesItsPlaceWithoutAnyChangeOfTheStoresDirectory) {
   PushAndKill(1, 20);
   const auto& [name, fd] = *keeper_->kept.begin();
   const PrivateTmpfs small("size=8k");
-  const std::string before = ReadTextFile(NamePath());
   EXPECT_THAT(Failure([&] { CopyToNamedMemory(name, fd.get(), small.path()); }),
               HasSubstr(small.path()));
   EXPECT_TRUE(fs::is_empty(small.path()));
-  EXPECT_EQ(ReadTextFile(NamePath()), before);
-  const std::string copy = CopyToNamedMemory(name, fd.get(), options_.memory_dir);
-  EXPECT_THAT(copy, StartsWith(options_.memory_dir));
-  EXPECT_EQ(CopyToNamedMemory(name, fd.get(), options_.memory_dir), "");  // it needs none any more
-  EXPECT_THAT(PersistentArena::WhyUseless(name, fd.get()), HasSubstr("does not name it"));
+  ASSERT_EQ(::mount(options_.directory.c_str(), options_.directory.c_str(), "", MS_BIND, nullptr),
+            0);
+  const int read_only =
+      ::mount("", options_.directory.c_str(), "", MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr);
+  size_t calls = 0;
+  const std::string copy =
+      CopyToNamedMemory(name, fd.get(), kDefaultMemoryDir, [&calls] { calls++; });
+  ASSERT_EQ(::umount2(options_.directory.c_str(), MNT_DETACH), 0);
+  ASSERT_EQ(read_only, 0);
+  EXPECT_THAT(copy, StartsWith(kDefaultMemoryDir));
+  EXPECT_GE(calls, 1U);
   keeper_->kept.clear();
   PushAndKill(21, 30);
   EXPECT_THAT(keeper_->kept, IsEmpty());
   EXPECT_EQ(Check(30), copy);
+  EXPECT_FALSE(FileExists(copy));
+}
+
+TEST_F(KeptMemoryTest, ACopyIsNotTakenForMemoryThatWasUsedSince) {
+  PushAndKill(1, 20);
+  const std::string copy = CopyToNamedMemory(
+      keeper_->kept.begin()->first, keeper_->kept.begin()->second.get(), kDefaultMemoryDir);
+  PushAndKill(21, 30);  // gets the descriptor all the same
+  EXPECT_FALSE(FileExists(copy));
+  keeper_->kept.clear();
+  const Store store(options_);
+  EXPECT_THAT(store.damage(), SizeIs(1));
+}
+
+TEST_F(KeptMemoryTest, ACopyThatNobodyNamesIsRemoved) {
+  PushAndKill(1, 20);
+  const std::string copy = CopyToNamedMemory(
+      keeper_->kept.begin()->first, keeper_->kept.begin()->second.get(), kDefaultMemoryDir);
+  keeper_->kept.clear();
+  fs::remove(NamePath());
+  const Store store(options_);
+  EXPECT_THAT(keeper_->kept, SizeIs(1));
+  EXPECT_FALSE(FileExists(copy));
+}
+
+TEST_F(KeptMemoryTest, AStoreThatCanNotBeReadMayNeedIt) {
+  PushAndKill(1, 20);
+  const auto& [name, fd] = *keeper_->kept.begin();
+  const auto expect_kept = [&, &name = name, &fd = fd](const std::string& why) {
+    EXPECT_THAT(Failure([&] { CopyToNamedMemory(name, fd.get(), kDefaultMemoryDir); }),
+                HasSubstr(why));
+    EXPECT_EQ(WhyUseless(name, fd.get()), "");
+  };
+  const std::string elsewhere = options_.directory + "-moved";
+  fs::rename(options_.directory, elsewhere);
+  expect_kept("is the directory mounted?");
+  fs::create_directories(options_.directory);  // like a mount point
+  expect_kept("is the directory mounted?");
+  fs::remove(options_.directory);
+  fs::rename(elsewhere, options_.directory);
+  const std::string text = ReadTextFile(NamePath());
+  WriteFileAtomically(NamePath(), "graphd-memory 9\nof a later version");
+  expect_kept("another version");
+  WriteFileAtomically(NamePath(), text);
+  Check(20);
+}
+
+TEST_F(KeptMemoryTest, WriteBackThatIsEndedLeavesTheMemoryNamed) {
+  {
+    Store store(options_);
+    ApplyRandom(store, store.OpenTable(Spec()), 1, 20);
+    store.EndWriteBack();
+  }
+  EXPECT_TRUE(FileExists(NamePath()));
+  ASSERT_THAT(keeper_->kept, SizeIs(1));
+  const std::string copy = CopyToNamedMemory(
+      keeper_->kept.begin()->first, keeper_->kept.begin()->second.get(), kDefaultMemoryDir);
+  keeper_->kept.clear();
+  EXPECT_EQ(Check(20), copy);
+}
+
+TEST_F(KeptMemoryTest, MemoryThatFailsOnceTheKeeperHasItIsReturned) {
+  const PrivateTmpfs small("size=8k");  // no room for all undo logs
+  options_.kept_memory_dir = small.path();
+  const Store store(options_);
+  EXPECT_THAT(store.status().memory, StartsWith(NamedDirectory()));
+  EXPECT_THAT(keeper_->kept, IsEmpty());
+  EXPECT_TRUE(fs::is_empty(small.path()));
+}
+
+TEST_F(KeptMemoryTest, GoneMemoryIsForgottenAlsoIfThereIsNoOther) {
+  PushAndKill(1, 5);
+  keeper_->kept.clear();
+  keeper_->refusal = "it is full";
+  options_.memory_dir.clear();
+  { const Store store(options_); }
+  EXPECT_FALSE(FileExists(NamePath()));
+  const Store store(options_);
+  EXPECT_THAT(store.TroubleOf(*store.FindTable("emb")), HasSubstr("was removed"));
 }
 
 TEST_F(KeptMemoryTest, AFullPrivateTmpfsIsOverloadedAndNamesTheRemedy) {

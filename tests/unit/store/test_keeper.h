@@ -96,6 +96,7 @@ class ChildKeeper final : public MemoryKeeper {
     SendToKeeper(socket_, false, name, -1);
     at("after remove");
   }
+  bool passes_descriptors() const noexcept override { return true; }
   bool next_process_follows() const noexcept override {
     at("end");
     return follows;
@@ -160,6 +161,7 @@ class ParentKeeper final : public MemoryKeeper {
     return refusal;
   }
   void Remove(const std::string& name) noexcept override { kept.erase(name); }
+  bool passes_descriptors() const noexcept override { return true; }
   bool next_process_follows() const noexcept override { return follows; }
 
  private:
