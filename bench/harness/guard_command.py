@@ -17,7 +17,7 @@ from harness.paths import has, program, shown
 DESCRIPTION = """\
 Compares two builds by the instructions that they execute for a fixed set of kernels: hops, mini-batches
 by each method, walks and negative samples on small graphs, the gathering of rows, requests in messages,
-and pushes to an embedding. valgrind counts them, so that the load
+and updates of embeddings. valgrind counts them, so that the load
 of the machine has no influence. The exit code is 1 if a kernel of BUILD_B takes more than 3 % more
 instructions than in BUILD_A.
 

@@ -9,7 +9,7 @@ import tempfile
 # name -> what it measures
 PROGRAMS = {
     "sampling_bench": "sampling methods, walks and relabelling, in one thread",
-    "kernel_bench": "small kernels for bench/guard: rows, requests in messages, pushes",
+    "kernel_bench": "small kernels for bench/guard: rows, requests in messages, updates",
     "row_cache_bench": "epochs and rows over TCP, with and without a row cache",
     "transfer_bench": "rows, hops and batches of a daemon, mapped and over sockets; attaching",
     "store_bench": "pushes to a table, its recovery, and reads, without a daemon",
