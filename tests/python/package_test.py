@@ -20,12 +20,13 @@ def python(code):
 
 
 class Package(unittest.TestCase):
-    def test_import_takes_less_than_150_ms_of_a_processor(self):
+    def test_import_takes_less_than_250_ms_of_a_processor(self):
         code = (
             "import time; begin = time.process_time(); import graphd; "
             "print(time.process_time() - begin)"
         )
-        self.assertLess(min(float(python(code)) for _ in range(5)), 0.15)
+        # A loaded machine takes up to twice the time of an idle one.
+        self.assertLess(min(float(python(code)) for _ in range(10)), 0.25)
 
     def test_import_does_not_import_torch_and_numpy(self):
         code = (
