@@ -49,7 +49,7 @@ def main() -> None:
         "edges": [statistics.mean(each) for each in zip(*edges)],
         "nodes": count,
         "parts": parts,
-        # One partition says nothing about the cut of several.
+        # The cut depends on the partitions, so a graph in one piece has none.
         "cut": statistics.mean(cuts) if parts > 1 else None,
     }
     print(json.dumps(profile))

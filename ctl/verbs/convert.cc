@@ -27,12 +27,7 @@ void Run(const ConvertArgs& args) {
   }
   PartitionCost cost;
   cost.seconds = SecondsSince(start);
-  cost.peak_bytes = PeakMemory();
-  if (args.json) {
-    PrintPartitionJson(summary, cost);
-  } else {
-    PrintPartitionTable(summary, cost);
-  }
+  PrintPartition(summary, cost, args.json);
 }
 
 }  // namespace

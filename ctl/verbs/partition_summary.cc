@@ -52,8 +52,7 @@ std::vector<Share> Shares(const PartitionSummary& summary) {
   return shares;
 }
 
-}  // namespace
-
+// Returns the peak resident memory of this process in bytes.
 uint64_t PeakMemory() {
   // The kernel's rusage also knows the process that started this one, before it ran this program.
   std::ifstream status("/proc/self/status");
@@ -66,7 +65,7 @@ uint64_t PeakMemory() {
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-void PrintPartitionJson(const PartitionSummary& summary, const PartitionCost& cost) {
+void PrintJson(const PartitionSummary& summary, const PartitionCost& cost) {
   nlohmann::ordered_json root;
   const PartitionBook& book = summary.meta->book;
   root["part_config"] = summary.part_config;
@@ -86,11 +85,11 @@ void PrintPartitionJson(const PartitionSummary& summary, const PartitionCost& co
   for (const Share& share : Shares(summary)) root["balance"][share.what] = share.imbalance;
   root["read_seconds"] = cost.read_seconds;
   root["seconds"] = cost.seconds;
-  root["peak_memory_bytes"] = cost.peak_bytes;
+  root["peak_memory_bytes"] = PeakMemory();
   std::printf("%s\n", root.dump(2).c_str());
 }
 
-void PrintPartitionTable(const PartitionSummary& summary, const PartitionCost& cost) {
+void PrintTable(const PartitionSummary& summary, const PartitionCost& cost) {
   const PartitionBook& book = summary.meta->book;
   std::printf("%9s %14s %14s %12s\n", "partition", "nodes", "edges", "size");
   for (PartId p = 0; p < book.num_partitions(); p++) {
@@ -108,13 +107,23 @@ void PrintPartitionTable(const PartitionSummary& summary, const PartitionCost& c
     std::printf("             %6.3f  %s\n", share.imbalance, share.what.c_str());
   }
   std::printf("time         %.1f s, %.1f s of it reading\n", cost.seconds, cost.read_seconds);
-  std::printf("peak memory  %s\n", HumanBytes(cost.peak_bytes).c_str());
+  std::printf("peak memory  %s\n", HumanBytes(PeakMemory()).c_str());
   std::printf("part config  %s\n", summary.part_config.c_str());
   for (const auto& [ntype, path] : summary.node_names) {
     std::printf("node names   %s\n", path.c_str());
   }
   for (const std::string& path : summary.label_texts) {
     std::printf("label texts  %s\n", path.c_str());
+  }
+}
+
+}  // namespace
+
+void PrintPartition(const PartitionSummary& summary, const PartitionCost& cost, bool json) {
+  if (json) {
+    PrintJson(summary, cost);
+  } else {
+    PrintTable(summary, cost);
   }
 }
 

@@ -9,8 +9,9 @@ import unittest
 from bench_tools import build_folder, run
 
 KERNEL = "BM_MiniBatch/typed_small/uniform"
-# One kernel of each kind, and the least number of instructions that it takes: a mini-batch of some
-# 50,000 edges, 5,000 rows of 100 elements, a request with 5,000 seeds, updates of 5,000 rows of 128.
+# The test counts one kernel of each kind. Each must take at least the given number of instructions,
+# because it samples some 50,000 edges, gathers 5,000 rows of 100 elements, writes a request with 5,000
+# seeds, or updates 5,000 rows of 128 elements.
 KERNELS = {KERNEL: 1e6, "BM_GatherFew/float16": 1e5, "BM_HopRequest": 1e4, "BM_UpdateRows/adagrad": 5e5}
 
 

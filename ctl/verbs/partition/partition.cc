@@ -59,12 +59,7 @@ void Run(PartitionArgs& args) {
     }
   }
   cost.seconds = SecondsSince(start);
-  cost.peak_bytes = PeakMemory();
-  if (args.json) {
-    PrintPartitionJson(summary, cost);
-  } else {
-    PrintPartitionTable(summary, cost);
-  }
+  PrintPartition(summary, cost, args.json);
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <metis.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "base/strings.h"
 #include "format/partition/assign_nodes.h"
@@ -15,13 +13,13 @@ namespace graphd {
 namespace {
 
 // Assigns blocks of consecutive nodes, class by class, because nothing improves them afterwards.
-std::vector<idx_t> CutIntoBlocks(const BalanceTargets& targets, size_t nodes, size_t parts) {
+std::vector<PartId> CutIntoBlocks(const BalanceTargets& targets, size_t nodes, size_t parts) {
   std::vector<size_t> sizes(std::max(targets.classes.size(), size_t{1})), next(sizes.size());
   for (size_t i = 0; i < nodes; i++) sizes[targets.ClassOf(i)]++;
-  std::vector<idx_t> owner(nodes);
+  std::vector<PartId> owner(nodes);
   for (size_t i = 0; i < nodes; i++) {
     const size_t c = targets.ClassOf(i);
-    owner[i] = static_cast<idx_t>(next[c]++ * parts / sizes[c]);
+    owner[i] = static_cast<PartId>(next[c]++ * parts / sizes[c]);
   }
   return owner;
 }
@@ -31,8 +29,7 @@ std::vector<idx_t> CutIntoBlocks(const BalanceTargets& targets, size_t nodes, si
 NodeOwners AssignByMetis(const RawGraph& graph, const AssignOptions& options,
                          const StepProgress& progress) {
   const NodeSequence sequence(graph);
-  const int64_t max_index =
-      options.metis.max_index ? options.metis.max_index : std::numeric_limits<idx_t>::max();
+  const int64_t max_index = MaxMetisIndex(options.metis);
   uint64_t ends = 0;
   for (const RawEdges& edges : graph.edges) ends += 2 * static_cast<uint64_t>(edges.stored());
   // Check the memory for simplifying the graph first.
@@ -55,7 +52,7 @@ NodeOwners AssignByMetis(const RawGraph& graph, const AssignOptions& options,
   check_memory(EstimateMetisBytes(sequence.size(), simple.neighbours.size(), constraint_bound),
                simple.neighbours.size());
   const NodeWeights weights(targets, sequence.size());
-  return sequence.SplitByType(RunMetis(simple, weights, options, max_index, progress));
+  return sequence.SplitByType(RunMetis(simple, weights, options, progress));
 }
 
 }  // namespace graphd

@@ -99,8 +99,6 @@ class Multilevel {
   std::vector<PartId> PartitionCoarsest() const {
     const NeighbourLists lists = Lists();
     if (lists.nodes() <= 4 * parts_ || lists.ids.empty()) return CutIntoBlocks();
-    const int64_t max_index =
-        options_.metis.max_index ? options_.metis.max_index : std::numeric_limits<idx_t>::max();
     CheckMemoryForMetis(
         EstimateMetisBytes(lists.nodes(), lists.ids.size(), Weights().quantities()),
         options_.metis.max_bytes,
@@ -108,8 +106,8 @@ class Multilevel {
         StrCat("give more --memory, or use --part_method ldg or fennel, which need about ",
                HumanBytes(BytesForStreaming(sequence_.size(), neighbours_.total())),
                " or, with --memory, less"));
-    MetisGraph graph = MakeMetisGraph(lists, max_index);
-    return RunMetis(graph, Weights(), options_, max_index, progress_);
+    MetisGraph graph = MakeMetisGraph(lists, MaxMetisIndex(options_.metis));
+    return RunMetis(graph, Weights(), options_, progress_);
   }
 
   // Assigns blocks of consecutive clusters of about the same numbers of nodes. Refining balances
@@ -157,7 +155,7 @@ NodeOwners AssignByMultilevel(const RawGraph& graph, const AssignOptions& option
   constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max() - 1;
   if (const uint64_t nodes = NodeSequence(graph).size(); nodes > kMost) {
     Throw(ErrorCode::kInvalid, "the graph has ", nodes,
-          " nodes, --part_method multilevel takes at ", "most ", kMost,
+          " nodes, --part_method multilevel takes at most ", kMost,
           "; use --part_method ldg or fennel, which have no such limit");
   }
   return Multilevel(graph, options, progress).Run();

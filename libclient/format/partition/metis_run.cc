@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
+#include <limits>
 #include <mutex>
 #include <thread>
 
@@ -90,14 +91,17 @@ void CheckMemoryForMetis(uint64_t needed, uint64_t bound, const std::string& gra
         ", but only ", HumanBytes(limit.bytes), " are available (", limit.source, "); ", remedy);
 }
 
+int64_t MaxMetisIndex(const MetisBounds& bounds) noexcept {
+  return bounds.max_index ? bounds.max_index : std::numeric_limits<idx_t>::max();
+}
+
 uint64_t BytesForStreaming(uint64_t nodes, uint64_t neighbours) noexcept {
   return 4 * neighbours + 32 * nodes;
 }
 
 std::vector<PartId> RunMetis(MetisGraph& graph, const NodeWeights& weights,
-                             const AssignOptions& options, int64_t max_index,
-                             const StepProgress& progress) {
-  Constraints constraints = MakeConstraints(weights, max_index);
+                             const AssignOptions& options, const StepProgress& progress) {
+  Constraints constraints = MakeConstraints(weights, MaxMetisIndex(options.metis));
   auto nodes = static_cast<idx_t>(graph.offsets.size() - 1);
   std::vector<idx_t> owner(static_cast<size_t>(nodes));
   idx_t settings[METIS_NOPTIONS];

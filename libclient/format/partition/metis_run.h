@@ -19,15 +19,17 @@ namespace graphd {
 void CheckMemoryForMetis(uint64_t needed, uint64_t bound, const std::string& graph,
                          const std::string& remedy);
 
+// Returns the largest index that METIS may use.
+int64_t MaxMetisIndex(const MetisBounds& bounds) noexcept;
+
 // Estimates the memory of ldg and fennel.
 uint64_t BytesForStreaming(uint64_t nodes, uint64_t neighbours) noexcept;
 
 // Runs METIS's k-way partitioning, which balances the quantities of `weights` (the nodes of
-// `graph`) within 3 % if possible; quantities whose sum exceeds `max_index` are scaled. Reports the
-// elapsed seconds to `progress` from a thread of its own; the caller's thread must not use it
+// `graph`) within 3 % if possible; quantities whose sum exceeds MaxMetisIndex are scaled. Reports
+// the elapsed seconds to `progress` from a thread of its own; the caller's thread must not use it
 // meanwhile. Throws Error(kOverloaded) if METIS runs out of memory, Error(kInternal) if it fails.
 std::vector<PartId> RunMetis(MetisGraph& graph, const NodeWeights& weights,
-                             const AssignOptions& options, int64_t max_index,
-                             const StepProgress& progress);
+                             const AssignOptions& options, const StepProgress& progress);
 
 }  // namespace graphd

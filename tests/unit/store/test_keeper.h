@@ -45,7 +45,7 @@ class PrivateTmpfs {
   const graphd::testing::ScratchDirectory scratch_;
 };
 
-// One message to the keeper. Its descriptor is beside it.
+// A message to the keeper, which is sent together with a descriptor.
 struct KeeperMessage {
   bool keeps = false;
   char name[64] = {};
