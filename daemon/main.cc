@@ -130,6 +130,11 @@ DaemonOptions Reread(int argc, char** argv) {
   Throw(problems.front().code(), Join(texts, "; "));
 }
 
+void IgnoreStopSignals() {
+  ::signal(SIGTERM, SIG_IGN);
+  ::signal(SIGINT, SIG_IGN);
+}
+
 // The daemon's main thread: signals, watchdog and timers by libuv, accepting by KJ. Owns all parts
 // of the daemon.
 class Graphd {
@@ -172,6 +177,9 @@ class Graphd {
     uv_run(&loop_, UV_RUN_DEFAULT);
     bridge_ = nullptr;
     uv_loop_close(&loop_);
+    // The handles of signals are closed now: another signal must not end the process before main
+    // has copied rows that are nowhere else.
+    if (kept_tables_->any()) IgnoreStopSignals();
   }
 
   void Run() {
@@ -687,8 +695,7 @@ int TryAgainLater(const std::function<void(const char*)>& log_last) {
 // Copies rows that only the service manager has, without being killed by a signal to stop.
 bool RescueUndisturbed(KeptTables& tables) {
   if (!tables.any()) return true;
-  ::signal(SIGTERM, SIG_IGN);
-  ::signal(SIGINT, SIG_IGN);
+  IgnoreStopSignals();
   return tables.Rescue();
 }
 

@@ -32,7 +32,7 @@ bool IsClosed(int reading_end) {
 KeptTables::KeptTables(DescriptorStore& descriptors) {
   const MutexLock lock(mutex_);
   for (const std::string& name : std::set<std::string>(descriptors.names())) {
-    if (!name.starts_with(kPrefix)) continue;
+    if (!name.starts_with(store::kKeptPrefix)) continue;
     if (name == kProbe) {
       descriptors.Remove(name);
     } else if (UniqueFd fd = descriptors.Take(name)) {
@@ -122,9 +122,7 @@ bool KeptTables::is_needed() const noexcept {
   bool needed = false;
   for (const auto& [name, fd] : kept_) {
     const bool told = LogFailure("examining the memory of tensors", [&, &name = name, &fd = fd] {
-      const std::string directory = store::PathOfDescriptor(fd.get());
-      const auto owner = store::MemoryOwner::ReadAnyVersion(directory);
-      needed |= owner && store::MemoryName::IsNeeded(owner->store_directory, name);
+      needed |= store::IsMemoryNeeded(name, fd.get());
     });
     needed |= !told;
   }

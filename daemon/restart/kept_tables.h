@@ -16,9 +16,6 @@ namespace graphd {
 // is off by default. Thread-safe.
 class KeptTables final : public store::MemoryKeeper {
  public:
-  // The beginning of the descriptors' names.
-  static constexpr const char* kPrefix = "tables-";
-
   // Takes what an earlier process of this service left.
   explicit KeptTables(DescriptorStore& descriptors);
 
@@ -50,7 +47,7 @@ class KeptTables final : public store::MemoryKeeper {
  private:
   mutable Mutex mutex_;
   std::map<std::string, UniqueFd> kept_ GRAPHD_GUARDED_BY(mutex_);  // copies of the manager's
-  std::atomic<bool> next_follows_ = false;
+  std::atomic<bool> next_follows_ = false;  // the main thread sets it; write-back's and ~Store ask
 };
 
 }  // namespace graphd

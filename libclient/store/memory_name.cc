@@ -79,7 +79,7 @@ std::string MemoryName::SavedPathIn(const std::string& store_directory) {
 MemoryName MemoryName::Make(bool is_kept, const std::string& directory, const std::string& nonce) {
   MemoryName name;
   name.is_kept = is_kept;
-  name.place = is_kept ? "tables-" + nonce : directory;
+  name.place = is_kept ? kKeptPrefix + nonce : directory;
   name.nonce = nonce;
   name.tmpfs = TmpfsOf(is_kept ? kRun : directory);
   return name;

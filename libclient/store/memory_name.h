@@ -12,6 +12,10 @@
 
 namespace graphd::store {
 
+// The names of directories of memory, and of descriptors of memory that a keeper has, begin so.
+inline constexpr const char* kMemoryPrefix = "graphd-";
+inline constexpr const char* kKeptPrefix = "tables-";
+
 // The contents of the file `memory` in the store's directory, or of `memory-saved`.
 struct MemoryName {
   // A MemoryKeeper has the descriptor of the memory's directory, which has no path then.
@@ -22,6 +26,8 @@ struct MemoryName {
   // Only in `memory-saved`: RocksDB's numbers when all rows were in it as well.
   uint64_t lsn = 0;
   uint64_t next_id = 0;
+
+  bool operator==(const MemoryName&) const = default;
 
   static std::string PathIn(const std::string& store_directory);
   static std::string SavedPathIn(const std::string& store_directory);

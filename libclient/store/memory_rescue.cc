@@ -23,8 +23,7 @@ namespace graphd::store {
 namespace {
 
 constexpr uint64_t kBufferBytes = uint64_t{1} << 20;
-
-constexpr uint64_t kProgressBytes = uint64_t{256} << 20;
+constexpr uint64_t kProgressBytes = uint64_t{256} << 20;  // copied between two calls of `progress`
 
 // A copy of files, which calls `progress` now and then.
 class Copy {
@@ -57,9 +56,8 @@ void Copy::File(const std::string& from, const std::string& to) {
     if (data < 0 && errno == ENXIO) return;  // only a hole follows
     const off_t hole = data < 0 ? data : ::lseek(source.get(), data, SEEK_HOLE);
     if (hole < 0) ThrowErrno("can't look for holes in", from);
-    const auto begin = static_cast<uint64_t>(data), end = static_cast<uint64_t>(hole);
-    AllocateFile(target.get(), begin, end - begin, to, "no memory for " + to);
-    for (at = begin; at < end;) {
+    const auto end = static_cast<uint64_t>(hole);
+    for (at = static_cast<uint64_t>(data); at < end;) {
       const std::span<std::byte> part(buffer.data(), std::min(kBufferBytes, end - at));
       ReadExactly(source.get(), at, part, from);
       size_t done = 0;
@@ -90,14 +88,13 @@ void Copy::Directory(const std::string& from, const std::string& to) {
   }
 }
 
-// Returns the owner of memory as `read` does; nothing, and why, if no store can use it.
-std::optional<MemoryOwner> OwnerOf(int fd, std::optional<MemoryOwner> (*read)(const std::string&),
-                                   std::string* why) {
+// Returns the owner of memory of any version; nothing, and why, if no store can use it.
+std::optional<MemoryOwner> OwnerOf(int fd, std::string* why) {
   const std::string directory = PathOfDescriptor(fd);
   try {
     OpenOwnDirectory(directory);
-    std::optional<MemoryOwner> owner = read(directory);
-    if (!owner) *why = "it was made by another version of graphd, and no database names it";
+    std::optional<MemoryOwner> owner = MemoryOwner::ReadAnyVersion(directory);
+    if (!owner) *why = "its file `owner` is of another version of graphd, or damaged";
     return owner;
   } catch (const Error& error) {
     // Others could have written it. Any other error may pass.
@@ -114,10 +111,10 @@ std::string CopyToNamedMemory(const std::string& name, int fd, const std::string
   const std::string from = PathOfDescriptor(fd);
   std::string why;
   // The owner's version does not matter: the copy is for a version that knows it.
-  const std::optional<MemoryOwner> owner = OwnerOf(fd, &MemoryOwner::ReadAnyVersion, &why);
+  const std::optional<MemoryOwner> owner = OwnerOf(fd, &why);
   if (!owner || !MemoryName::IsNeeded(owner->store_directory, name)) return {};
   const std::string target = PathOfCopy(owner->nonce, parent);
-  std::string made = parent + "/graphd-XXXXXX";
+  std::string made = StrCat(parent, "/", kMemoryPrefix, "XXXXXX");
   if (::mkdtemp(made.data()) == nullptr) ThrowErrno("can't make a directory like", made);
   try {
     Copy copy(progress);
@@ -133,8 +130,14 @@ std::string CopyToNamedMemory(const std::string& name, int fd, const std::string
   return target;
 }
 
+bool IsMemoryNeeded(const std::string& name, int fd) {
+  std::string why;
+  const std::optional<MemoryOwner> owner = OwnerOf(fd, &why);
+  return owner && MemoryName::IsNeeded(owner->store_directory, name);
+}
+
 std::string PathOfCopy(const std::string& nonce, const std::string& parent) {
-  return StrCat(parent, "/graphd-", nonce);
+  return StrCat(parent, "/", kMemoryPrefix, nonce);
 }
 
 bool HasCopy(const std::string& path) {
@@ -145,10 +148,13 @@ bool HasCopy(const std::string& path) {
 std::string WhyUseless(const std::string& name, int fd) {
   try {
     std::string why;
-    const std::optional<MemoryOwner> owner = OwnerOf(fd, &MemoryOwner::Read, &why);
+    const std::optional<MemoryOwner> owner = OwnerOf(fd, &why);
     if (!owner) return why;
     const std::string& store = owner->store_directory;
     if (MemoryName::IsNeeded(store, name)) return {};
+    if (!MemoryOwner::Read(PathOfDescriptor(fd))) {
+      return "it was made by another version of graphd, and no database names it";
+    }
     const std::optional<MemoryName> saved = MemoryName::ReadSaved(store);
     if (saved && saved->is_kept && saved->place == name) return {};
     return store + " does not name it";

@@ -23,8 +23,6 @@
 namespace graphd::store {
 namespace {
 
-constexpr const char* kPrefix = "graphd-";
-
 std::string StatePath(const std::string& directory) { return directory + "/state"; }
 std::string WrittenPath(const std::string& directory) { return directory + "/written"; }
 
@@ -66,7 +64,7 @@ void RemoveAbandoned(const std::string& parent, const std::string& store_directo
   if (!FileExists(parent)) return;
   for (const std::string& name : ListDirectory(parent)) {
     const std::string path = StrCat(parent, "/", name);
-    if (!name.starts_with(kPrefix)) continue;
+    if (!name.starts_with(kMemoryPrefix)) continue;
     try {
       OpenOwnDirectory(path);
       const std::optional<MemoryOwner> owner = MemoryOwner::Read(path);
@@ -96,7 +94,7 @@ void CheckParent(const std::string& parent) {
 // Makes the directory of new memory, and says there which store it belongs to.
 std::string MakeDirectoryIn(const std::string& parent, const std::string& nonce,
                             const std::string& store_directory) {
-  std::string directory = StrCat(parent, "/", kPrefix, "XXXXXX");
+  std::string directory = StrCat(parent, "/", kMemoryPrefix, "XXXXXX");
   WriteToMemory(parent, [&] {
     if (::mkdtemp(directory.data()) == nullptr) {
       ThrowErrno("can't make a directory like", directory);
@@ -355,7 +353,9 @@ void PersistentArena::SetWritten(uint64_t lsn) {
 }
 
 void PersistentArena::Announce() {
-  name_.Write(store_directory_);
+  const std::string path = MemoryName::PathIn(store_directory_);
+  // A disk that is full must not keep a start from memory that is named already.
+  if (!FileExists(path) || MemoryName::Read(path) != name_) name_.Write(store_directory_);
   RemoveFile(MemoryName::SavedPathIn(store_directory_));
 }
 

@@ -68,7 +68,7 @@ std::unique_ptr<PersistentArena> OpenArena(const StoreOptions& options, const Pa
                                           options.threads, *options.keeper);
     if (made != nullptr) return made;
     if (options.memory_dir.empty()) return nullptr;
-    LogWarning("it is in ", options.memory_dir, " instead");
+    LogWarning("the memory of tensors is in ", options.memory_dir, " instead");
   }
   return PersistentArena::Make(options.memory_dir, options.directory, options.threads);
 }
@@ -104,7 +104,8 @@ Store::Store(StoreOptions options)
       now.lsn = pipeline_->Snapshot(&now.clients);
       arena_->WriteState(now);
     }
-    arena_->Announce();
+    // After a failure, write-back has moved the rows to the disk, and the name is gone.
+    if (!pipeline_->failed()) arena_->Announce();
   } else {
     // It would name memory that is gone, whose loss recovery has stored.
     RemoveFile(MemoryName::PathIn(options_.directory));

@@ -117,10 +117,10 @@ class WriteBack {
   CondVar wake_;
   std::atomic<uint64_t> written_ = 0, total_ = 0;  // see progress()
   std::atomic<bool> flushed_ = true;               // the present cycle's pages are on the disk
-  std::atomic<bool> given_up_ = false;
-  std::atomic<int> full_speed_calls_ = 0;      // calls that wait for cycles at full speed
-  std::atomic<bool> clean_requested_ = false;  // pages must be written back to be evicted
-  std::atomic<bool> log_half_full_ = false;    // a cycle should begin, to truncate the log
+  std::atomic<bool> given_up_ = false;             // GiveUp sets it, on any thread; cycles ask
+  std::atomic<int> full_speed_calls_ = 0;          // calls that wait for cycles at full speed
+  std::atomic<bool> clean_requested_ = false;      // pages must be written back to be evicted
+  std::atomic<bool> log_half_full_ = false;        // a cycle should begin, to truncate the log
   bool stopping_ GRAPHD_GUARDED_BY(mutex_) = false;
   std::string trouble_ GRAPHD_GUARDED_BY(mutex_);
   bool rescued_ = false;  // all is written back since the pipeline failed; the thread only

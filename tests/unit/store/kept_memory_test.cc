@@ -84,6 +84,24 @@ class KeptMemoryTest : public ::testing::Test {
     return store.status().memory;
   }
   std::string Check(uint64_t last) { return Check(last, options_); }
+
+  // Replaces the database by a copy from before its last write-back; `words`: see kept_child.cc.
+  void ExpectABackupIsRefused(std::vector<std::string> words) {
+    const std::vector<std::string> without(words.begin() + 1, words.end());
+    PushAndKill(1, 10, without);
+    const std::string backup = options_.directory + "-backup";
+    fs::copy(options_.directory, backup, fs::copy_options::recursive);  // like a disk's snapshot
+    PushAndKill(11, 20, words);
+    const std::string now = options_.directory + "-now";
+    fs::rename(options_.directory, now);
+    fs::rename(backup, options_.directory);
+    EXPECT_THAT(Failure([&] { Store store(options_); }),
+                AllOf(HasSubstr("denied: "), HasSubstr("restored from a backup"),
+                      HasSubstr("Remove " + NamePath())));
+    fs::remove_all(options_.directory);
+    fs::rename(now, options_.directory);
+    Check(20);
+  }
   std::string NamePath() const { return options_.directory + "/memory"; }
   std::string SavedPath() const { return options_.directory + "/memory-saved"; }
   std::string NamedDirectory() const { return named_.path(); }
@@ -253,19 +271,20 @@ TEST_F(KeptMemoryTest, AfterARestartOfTheMachineItIsNotMissed) {
 }
 
 TEST_F(KeptMemoryTest, ADatabaseFromABackupRefusesLaterMemory) {
-  PushAndKill(1, 10);
-  const std::string backup = options_.directory + "-backup";
-  fs::copy(options_.directory, backup, fs::copy_options::recursive);  // like a snapshot of the disk
-  PushAndKill(11, 20, {"written"});
-  const std::string now = options_.directory + "-now";
-  fs::rename(options_.directory, now);
-  fs::rename(backup, options_.directory);
-  EXPECT_THAT(Failure([&] { Store store(options_); }),
-              AllOf(HasSubstr("denied: "), HasSubstr("restored from a backup"),
-                    HasSubstr("Remove " + NamePath())));
-  EXPECT_THAT(keeper_->kept, SizeIs(1));
-  fs::remove_all(options_.directory);
-  fs::rename(now, options_.directory);
+  ExpectABackupIsRefused({"written"});
+}
+
+TEST_F(KeptMemoryTest, ADatabaseFromABackupRefusesLaterMemoryInANamedDirectory) {
+  options_.keeper = nullptr;
+  ExpectABackupIsRefused({"written", "old"});
+}
+
+TEST_F(KeptMemoryTest, MemoryThatIsNamedAlreadyIsNotNamedAgain) {
+  options_.keeper = nullptr;
+  PushAndKill(1, 10, {"old"});
+  const auto before = fs::last_write_time(NamePath());
+  PushAndKill(11, 20, {"old"});
+  EXPECT_EQ(fs::last_write_time(NamePath()), before);
   Check(20);
 }
 
@@ -351,12 +370,17 @@ TEST_F(KeptMemoryTest, ForeignDescriptorsAreRefused) {
   EXPECT_THAT(open(), HasSubstr("belongs to user 1"));
   ASSERT_EQ(::fchown(good.get(), 0, 0), 0);
   const std::string owner = ReadTextFile(directory + "/owner");
-  for (const std::string& text : {std::string(), std::string("graphd-memory 9\na\nb"),
+  const ScratchDirectory database;  // has all rows
+  fs::create_directory(database / "pages");
+  for (const std::string& text : {std::string(), "graphd-memory 9\na\n" + database.path(),
                                   std::string(60000, 'x'), std::string("graphd-memory 1")}) {
     WriteFileAtomically(directory + "/owner", text);
     EXPECT_THAT(open(), HasSubstr("is not the one that this server made"));
     EXPECT_THAT(WhyUseless(name, good.get()), HasSubstr("another version"));
   }
+  // Memory of any version stays for a database that can't be reached.
+  WriteFileAtomically(directory + "/owner", "graphd-memory 9\na\n/nowhere");
+  EXPECT_EQ(WhyUseless(name, good.get()), "");
   WriteFileAtomically(directory + "/owner", owner);
   Check(10);
 }
