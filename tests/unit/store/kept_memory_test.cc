@@ -390,8 +390,9 @@ TEST_F(KeptMemoryTest, ACopyTakesItsPlaceWithoutAnyChangeOfTheStoresDirectory) {
   PushAndKill(1, 20);
   const auto& [name, fd] = *keeper_->kept.begin();
   const PrivateTmpfs small("size=8k");
-  EXPECT_THAT(Failure([&] { CopyToNamedMemory(name, fd.get(), small.path()); }),
-              HasSubstr(small.path()));
+  EXPECT_THAT(
+      Failure([&, &name = name, &fd = fd] { CopyToNamedMemory(name, fd.get(), small.path()); }),
+      HasSubstr(small.path()));
   EXPECT_TRUE(fs::is_empty(small.path()));
   ASSERT_EQ(::mount(options_.directory.c_str(), options_.directory.c_str(), "", MS_BIND, nullptr),
             0);
@@ -437,7 +438,9 @@ TEST_F(KeptMemoryTest, AStoreThatCanNotBeReadMayNeedIt) {
   PushAndKill(1, 20);
   const auto& [name, fd] = *keeper_->kept.begin();
   const auto expect_kept = [&, &name = name, &fd = fd](const std::string& why) {
-    EXPECT_THAT(Failure([&] { CopyToNamedMemory(name, fd.get(), kDefaultMemoryDir); }),
+    EXPECT_THAT(Failure([&, &name = name, &fd = fd] {
+                  CopyToNamedMemory(name, fd.get(), kDefaultMemoryDir);
+                }),
                 HasSubstr(why));
     EXPECT_EQ(WhyUseless(name, fd.get()), "");
   };
