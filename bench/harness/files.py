@@ -12,7 +12,7 @@ def load(path: str) -> Any:
     try:
         with open(path, encoding="utf-8") as file:
             return json.load(file)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         sys.exit(f"{path} can't be read: {error}; give a file that this command has written")
 
 

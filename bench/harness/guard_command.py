@@ -3,7 +3,6 @@
 
 import argparse
 import glob
-import json
 import os
 import re
 import shutil
@@ -11,8 +10,9 @@ import subprocess
 import sys
 import tempfile
 
-from harness import programs, table
+from harness import files, programs, table
 from harness.paths import has, program, shown
+from harness.progress import say
 
 DESCRIPTION = """\
 Compares two builds by the instructions that they execute for a fixed set of kernels: hops, mini-batches
@@ -77,7 +77,7 @@ def kernels(build, pattern, older):
     found, names = {}, []
     for name, all_kernels in KERNELS.items():
         if older and name != OLDEST and not has(build, [name]):
-            print(f"{shown(build)} has no {name}; its kernels are not compared", file=sys.stderr)
+            say("bench/guard", f"{shown(build)} has no {name}; its kernels are not compared")
             continue
         path = program(build, name)
         those = list(programs.names(path, all_kernels))
@@ -154,8 +154,7 @@ def times(path, chosen):
 def measured(build, args, older):
     """Returns {kernel: {"instructions": ..., "seconds": ...}} of a build folder or a saved file."""
     if os.path.isfile(build):
-        with open(build, encoding="utf-8") as file:
-            return json.load(file)
+        return files.load(build)
     found = {}
     for path, chosen in kernels(os.path.realpath(build), args.filter, older).items():
         for name, count in instructions(path, chosen).items():
@@ -208,16 +207,12 @@ def main(arguments):
         sys.exit("bench/guard: valgrind is missing; install it with: apt-get install valgrind")
     found = [measured(build, args, older=number == 0) for number, build in enumerate(args.builds)]
     if args.save:
-        with open(args.save, "w", encoding="utf-8") as file:
-            json.dump(found[0], file, indent=1)
+        files.write_json(args.save, found[0])
         print(f"wrote {args.save}: {len(found[0])} kernels")
         return 0
     if not set(found[0]) & set(found[1]):
         sys.exit("bench/guard: the two have no kernel in common; nothing was compared")
     worse = compare(*found, args.limit)
     if worse:
-        print(
-            f"bench/guard: more than {args.limit:g} % more instructions: {', '.join(worse)}",
-            file=sys.stderr,
-        )
+        say("bench/guard", f"more than {args.limit:g} % more instructions: {', '.join(worse)}")
     return 1 if worse else 0

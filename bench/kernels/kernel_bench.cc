@@ -5,11 +5,11 @@
 #include <benchmark/benchmark.h>
 #include <capnp/message.h>
 
-#include <span>
 #include <vector>
 
 #include "base/index.h"
 #include "base/rng.h"
+#include "bench/store/push_loop.h"
 #include "bench/support/bench_graph.h"
 #include "graph/partition.h"
 #include "graph/segment.h"
@@ -30,7 +30,7 @@ constexpr size_t kMany = 5'000;
 
 std::vector<int64_t> RandomRows(uint64_t seed) { return RandomIds(kMany, kRows, seed); }
 
-void BM_GatherFew(benchmark::State& state, const Encoding& encoding) {
+void BM_SmallGather(benchmark::State& state, const Encoding& encoding) {
   SegmentLayout layout;
   layout.Add("rows", encoding, {kRows, 100});
   SegmentWriter writer("kernel_bench", std::move(layout));
@@ -45,9 +45,9 @@ void BM_GatherFew(benchmark::State& state, const Encoding& encoding) {
     benchmark::ClobberMemory();
   }
 }
-BENCHMARK_CAPTURE(BM_GatherFew, float32, Encoding::Plain(DType::kFloat32));
-BENCHMARK_CAPTURE(BM_GatherFew, float16, Encoding{DType::kFloat16, DType::kFloat32, 1});
-BENCHMARK_CAPTURE(BM_GatherFew, int8, Encoding{DType::kInt8, DType::kFloat32, 0.5});
+BENCHMARK_CAPTURE(BM_SmallGather, float32, Encoding::Plain(DType::kFloat32));
+BENCHMARK_CAPTURE(BM_SmallGather, float16, Encoding{DType::kFloat16, DType::kFloat32, 1});
+BENCHMARK_CAPTURE(BM_SmallGather, int8, Encoding{DType::kInt8, DType::kFloat32, 0.5});
 
 // Writes a request for one hop and reads it as a daemon does.
 void BM_HopRequest(benchmark::State& state) {
@@ -77,14 +77,12 @@ BENCHMARK(BM_HopRequest);
 
 // Sorts the rows of a push and does the optimiser's step for each, as a lane of a table does. A
 // whole store has threads, which valgrind runs one at a time and too slowly.
-void BM_UpdateRows(benchmark::State& state, OptimizerState kind, UpdateKind update) {
-  constexpr size_t kElements = 128;
+void BM_UpdateRows(benchmark::State& state, OptimizerState kind) {
   const std::vector<int64_t> rows = RandomRows(4);
   const std::vector<float> gradient(kElements, 0.01F);
   const size_t state_floats = StateFloats(kind, kElements);
   std::vector<float> values(Index(kRows) * kElements), states(Index(kRows) * state_floats);
-  UpdateRule rule;
-  rule.kind = update;
+  const UpdateRule rule = RuleOf(kind);
   RowOrder order(kMany);
   for (auto _ : state) {
     order.Sort(rows, kRows);
@@ -98,8 +96,8 @@ void BM_UpdateRows(benchmark::State& state, OptimizerState kind, UpdateKind upda
     benchmark::ClobberMemory();
   }
 }
-BENCHMARK_CAPTURE(BM_UpdateRows, adagrad, OptimizerState::kAdagrad, UpdateKind::kAdagrad);
-BENCHMARK_CAPTURE(BM_UpdateRows, adam, OptimizerState::kAdam, UpdateKind::kAdam);
+BENCHMARK_CAPTURE(BM_UpdateRows, adagrad, OptimizerState::kAdagrad);
+BENCHMARK_CAPTURE(BM_UpdateRows, adam, OptimizerState::kAdam);
 
 }  // namespace
 }  // namespace graphd::bench

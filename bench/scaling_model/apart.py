@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Callable
 
-PR_SET_PDEATHSIG = 1
+from scaling_model.libc import end_with_parent
+
 FORWARDED = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -51,7 +51,7 @@ def run(nice: int, work: Callable[[], int]) -> int:
 
 def begin(nice: int, caller: int) -> None:
     """Gives this process a session, a priority as far as it may have it, and the end of its caller."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    end_with_parent(signal.SIGTERM)
     if os.getppid() != caller:
         os._exit(1)  # The caller ended before the line above.
     os.setsid()

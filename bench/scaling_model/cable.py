@@ -20,14 +20,14 @@ import struct
 import sys
 import time
 
+from scaling_model.libc import end_with_parent, libc
+
 TUNSETIFF, TUNSETOFFLOAD, TUNSETVNETHDRSZ = 0x400454CA, 0x400454D0, 0x400454D8
 IFF_TAP, IFF_NO_PI, IFF_VNET_HDR = 0x0002, 0x1000, 0x4000
 OFFLOADS = 0x01 | 0x02 | 0x04  # checksums and segmentation of TCP over IPv4 and IPv6
-CLONE_NEWNET, PR_SET_PDEATHSIG = 0x40000000, 1
+CLONE_NEWNET = 0x40000000
 HEADER, FRAME = 12, 65_536 + 100
 MOST_AT_ONCE = 64
-
-libc = ctypes.CDLL(None, use_errno=True)
 
 
 def enter(namespace: str) -> None:
@@ -73,7 +73,7 @@ def carry(ends: dict[int, int], delay: float) -> None:
 
 
 def main() -> None:
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    end_with_parent(signal.SIGKILL)
     # Frames have to pass on time also while daemons and trainers use all processors. A real-time class
     # comes before them.
     os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))

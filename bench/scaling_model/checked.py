@@ -5,9 +5,11 @@ wrong with it. Keys may lead through several objects: "times.trainer.edge"."""
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 SHOWN = 60  # characters of a wrong value
+MOST = 1e15  # numbers above it are mistakes
 
 
 class InvalidError(ValueError):
@@ -24,26 +26,54 @@ def value(values: Any, key: str) -> Any:
     return found
 
 
-def wrong(key: str, found: Any, expected: str) -> InvalidError:
+def shown(found: Any) -> str:
     text = repr(found)
-    text = text if len(text) <= SHOWN else text[:SHOWN] + "..."
-    return InvalidError(f"'{key}' is {text}; expected {expected}")
+    return text if len(text) <= SHOWN else text[:SHOWN] + "..."
+
+
+def wrong(key: str, found: Any, expected: str) -> InvalidError:
+    return InvalidError(f"'{key}' is {shown(found)}; expected {expected}")
+
+
+def object_(values: Any, key: str) -> dict[str, Any]:
+    """Returns an object."""
+    found = value(values, key)
+    if not isinstance(found, dict):
+        raise wrong(key, found, "an object")
+    return found
+
+
+def text(values: Any, key: str) -> str:
+    found = value(values, key)
+    if not isinstance(found, str):
+        raise wrong(key, found, "a text")
+    return found
+
+
+def one_of(values: Any, key: str, known: Sequence[str | None]) -> Any:
+    """Returns one of some texts; None is null."""
+    found = value(values, key)
+    if found not in known:
+        names = ", ".join("null" if each is None else f"'{each}'" for each in known)
+        raise wrong(key, found, f"one of {names}")
+    return found
 
 
 def is_number(found: Any, least: float, most: float, whole: bool) -> bool:
     kinds = (int,) if whole else (int, float)
     if not isinstance(found, kinds) or isinstance(found, bool):
         return False
-    return math.isfinite(found) and least <= found <= most
+    # math.isfinite can't take whole numbers of any length.
+    return least <= found <= most and found not in (math.inf, -math.inf)
 
 
 def range_of(least: float, most: float, whole: bool) -> str:
     kind = "a whole number" if whole else "a number"
-    return f"{kind} from {least:g}" + (f" to {most:g}" if math.isfinite(most) else " up")
+    return f"{kind} from {least:.12g}" + (f" to {most:.12g}" if math.isfinite(most) else " up")
 
 
 def number(
-    values: Any, key: str, least: float = 0.0, most: float = math.inf, whole: bool = False
+    values: Any, key: str, least: float = 0.0, most: float = MOST, whole: bool = False
 ) -> Any:
     found = value(values, key)
     if not is_number(found, least, most, whole):
@@ -64,14 +94,15 @@ def numbers(
     key: str,
     count: int | None = None,
     least: float = 0.0,
-    most: float = math.inf,
+    most: float = MOST,
     whole: bool = False,
+    why: str = "",
 ) -> tuple[Any, ...]:
-    """Returns so many numbers."""
+    """Returns so many numbers. `why` ends the sentence that says how many are expected."""
     found = several(values, key)
     if count is not None and len(found) != count:
-        raise wrong(key, found, f"{count} numbers, by the number of fanouts")
+        raise wrong(key, found, f"a list of {count} numbers{why}")
     for each in found:
         if not is_number(each, least, most, whole):
-            raise wrong(key, found, f"each to be {range_of(least, most, whole)}, unlike {each!r}")
+            raise wrong(key, found, f"each to be {range_of(least, most, whole)}, unlike {shown(each)}")
     return tuple(found)

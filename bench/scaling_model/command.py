@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import signal
 import sys
@@ -16,7 +17,7 @@ from harness.files import write, write_json
 from harness.paths import WORK, program, run_folder, shown
 
 from scaling_model import apart, inputs, plot, predict, service_times
-from scaling_model.options import parser
+from scaling_model.options import MOST_VALUES, parser
 from scaling_model.predict import Batches
 from scaling_model.progress import say
 from scaling_model.service_times import Measured
@@ -36,9 +37,17 @@ def batches(args: argparse.Namespace, measured: Measured) -> list[Batches]:
 
 def run_predict(args: argparse.Namespace) -> int:
     measured = inputs.times_of(args.times)
-    of = predict.choices(
+    varied = (
         args.gigabits, args.cut, args.row_bytes, args.hit_rate, batches(args, measured)
-    )
+    )  # fmt: skip
+    # Each combination takes memory, so that they are counted before they are made.
+    count = math.prod(len(set(each)) for each in (args.machines, *varied) if each is not None)
+    if count > MOST_VALUES:
+        parser().error(
+            f"the options have {count} combinations; give fewer values, so that there are at most "
+            f"{MOST_VALUES}, and run it again for others"
+        )
+    of = predict.choices(*varied)
     machines = predict.Machines(
         args.cores, args.trainers, args.workers, args.latency / 1e6, args.compute / 1e3,
         args.device / 1e3,
@@ -139,17 +148,18 @@ def run_profile(args: argparse.Namespace) -> int:
 
 
 def run_validate(args: argparse.Namespace) -> int:
-    from scaling_model import pages, validate
+    from scaling_model import pages, recorded, validate
 
     if args.write_docs:
         remedy = "give a file of bench/scaling validate, or docs/scaling.json"
-        pages.write(inputs.read(args.write_docs, validate.predicted_again, remedy))
+        pages.write(inputs.read(args.write_docs, recorded.predicted_again, remedy))
         return 0
     if args.cases and args.write_docs is not None:
-        sys.exit("bench/scaling: the page shows all cases; give --write_docs without --cases")
+        parser().error("the page shows all cases; give --write_docs without --cases")
     cases = tuple(case for case in validate.CASES if args.cases in case.title())
     if not cases:
-        sys.exit(f"bench/scaling: no case has '{args.cases}' in its title")
+        titles = "; ".join(case.title() for case in validate.CASES)
+        parser().error(f"no case has '{args.cases}' in its title; there are: {titles}")
     build, folder = built(args), graph_folder()
 
     def work() -> int:
@@ -169,10 +179,14 @@ def compared(
     args: argparse.Namespace, cases: Sequence[Case], build: str, folder: str
 ) -> dict[str, Any]:
     """Measures, and compares predictions with it."""
-    from scaling_model import validate
+    from scaling_model import recorded, validate
 
+    # A page shows more of a file than its service times.
+    check = service_times.of if args.write_docs is None else recorded.check_measured
     measured = (
-        inputs.measured_values(args.times) if args.times else measured_here(args, build, folder)
+        inputs.measured_values(args.times, check)
+        if args.times
+        else measured_here(args, build, folder)
     )
     cores = len(os.sched_getaffinity(0))
     before = machine.load()

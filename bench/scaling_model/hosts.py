@@ -80,6 +80,7 @@ class Hosts:
         self.names = [f"{self.prefix}{number}" for number in range(count)]
         self.addresses = [f"10.98.0.{number + 1}" for number in range(count)]
         self.cable: subprocess.Popen[bytes] | None = None
+        self.algorithm = ""  # TCP's congestion control, when the hosts are there
 
     def __enter__(self) -> Hosts:
         try:

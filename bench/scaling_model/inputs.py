@@ -36,12 +36,15 @@ def measured_part(values: Any) -> Any:
     return values.get("measured", values) if isinstance(values, dict) else values
 
 
-def measured_values(path: str) -> dict[str, Any]:
-    """Returns what a file of measure or validate has of measure, with valid service times."""
+def measured_values(
+    path: str, check: Callable[[Any], object] = service_times.of
+) -> dict[str, Any]:
+    """Returns what a file of measure or validate has of measure, with valid service times; `check` may
+    ask for more."""
 
     def parse(values: Any) -> dict[str, Any]:
         found = measured_part(values)
-        service_times.of(found)
+        check(found)
         return dict(found)
 
     return read(path, parse, "give a file of bench/scaling measure or validate")

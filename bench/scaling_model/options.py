@@ -9,6 +9,8 @@ from typing import Any
 
 from harness.paths import add_build
 
+from scaling_model.predict import Machines
+
 DESCRIPTION = """\
 Predicts how many mini-batches per second a cluster reaches, for 1 to 64 machines and any cut, fanouts,
 width of features, hit rate of the row cache and rate of links. A simulation is fed with service times
@@ -21,7 +23,7 @@ agreed with hosts whose links tc shapes.
   validate    measures, then compares predictions with 1 to 4 hosts in network namespaces: 10 minutes,
               root. It reports the errors; with --within PERCENT, the exit code is 1 if one is larger
 
-The exit code is 1 after an error, and 2 if options are wrong."""
+The exit code is 1 after an error, and 2 if options can't be understood."""
 EXAMPLES = """\
 examples:
   bench/scaling predict                                  # 1 to 64 machines, 1, 10 and 100 Gbit/s
@@ -34,20 +36,28 @@ examples:
   sudo bench/scaling validate --repeats 5 --write_docs   # and writes docs/scaling.md"""
 # The time and memory of a simulation grow with the bounds of numbers below.
 MOST_VALUES = 1024
+USUAL = Machines()
+
+
+def split(text: str) -> list[str]:
+    """Returns the values of a list, if there are not too many."""
+    found = text.split(",")
+    if len(found) > MOST_VALUES:
+        raise argparse.ArgumentTypeError(
+            f"{len(found)} values; give at most {MOST_VALUES}, and run it again for others"
+        )
+    return found
 
 
 def numbers(kind: type, least: float, most: float) -> Any:
     """Returns a parser of lists such as 1,10,100."""
 
     def parse(text: str) -> list[Any]:
+        values = split(text)
         try:
-            found = [kind(each) for each in text.split(",")]
+            found = [kind(each) for each in values]
         except ValueError:
             raise argparse.ArgumentTypeError(f"'{text}': expected numbers, as in 1,2,4") from None
-        if len(found) > MOST_VALUES:
-            raise argparse.ArgumentTypeError(
-                f"{len(found)} numbers; give at most {MOST_VALUES}, and run it again for others"
-            )
         if not all(least <= each <= most for each in found):
             raise argparse.ArgumentTypeError(
                 f"'{text}': expected numbers from {least:.12g} to {most:.12g}"
@@ -72,7 +82,7 @@ def number(kind: type, least: float, most: float) -> Any:
 
 def cuts(text: str) -> list[float | None]:
     share = numbers(float, 0, 1)
-    return [None if each == "random" else share(each)[0] for each in text.split(",")]
+    return [None if each == "random" else share(each)[0] for each in split(text)]
 
 
 def new_file(text: str) -> str:
@@ -178,31 +188,40 @@ def add_predict(made: argparse.ArgumentParser) -> None:
         "--profile", metavar="FILE", nargs="+", help="of profile, in place of --fanouts"
     )
     made.add_argument(
-        "--cores", type=number(int, 1, 4096), default=16, help="of a machine; default: 16"
+        "--cores",
+        type=number(int, 1, 4096),
+        default=USUAL.cores,
+        help="of a machine; default: %(default)s",
     )
     made.add_argument(
-        "--trainers", type=number(int, 1, 64), default=4, help="of a machine; default: 4"
+        "--trainers",
+        type=number(int, 1, 64),
+        default=USUAL.trainers,
+        help="of a machine; default: %(default)s",
     )
     made.add_argument(
-        "--workers", type=number(int, 0, 64), default=2, help="of a trainer; default: 2"
+        "--workers",
+        type=number(int, 0, 64),
+        default=USUAL.workers,
+        help="of a trainer; default: %(default)s",
     )
     made.add_argument(
         "--latency",
         type=number(float, 0, 1e7),
-        default=30.0,
-        help="microseconds of a way; default: 30",
+        default=USUAL.latency * 1e6,
+        help="microseconds of a way; default: %(default)g",
     )
     made.add_argument(
         "--compute",
         type=number(float, 0, 1e6),
-        default=0.0,
-        help="ms of a core in a step; default: 0",
+        default=USUAL.compute * 1e3,
+        help="ms of a core in a step; default: %(default)g",
     )
     made.add_argument(
         "--device",
         type=number(float, 0, 1e6),
-        default=0.0,
-        help="ms of a GPU in a step; default: 0",
+        default=USUAL.device * 1e3,
+        help="ms of a GPU in a step; default: %(default)g",
     )
     made.add_argument(
         "--times", metavar="FILE", help="of measure; default: those of docs/scaling.json"

@@ -11,11 +11,12 @@ from harness import files, machine, table
 from harness.paths import ROOT, shown
 
 from scaling_model import plot, predict, service_times
+from scaling_model.inputs import DATA
 from scaling_model.options import parser
 from scaling_model.progress import say
+from scaling_model.session import QUIET
 
 PAGE = os.path.join(ROOT, "docs", "scaling.md")
-DATA = os.path.join(ROOT, "docs", "scaling.json")
 IMAGES = os.path.join(ROOT, "docs", "_static")
 MACHINES = (1, 2, 4, 8, 16, 32, 64)
 ROW_BYTES = 400
@@ -25,7 +26,8 @@ MEANINGS = {
     "trainer": {
         "batch": "a mini-batch",
         "round": "a round of messages",
-        "far_edge": "an edge sampled from mapped memory, for each doubling of the nodes above 16,384",
+        "far_edge": "an edge sampled from mapped memory, for each doubling of the nodes above "
+        f"{service_times.CACHED_NODES:,}",
         "far_row": "a row read from mapped memory, likewise",
         "seed": "a node whose edges are sampled from mapped memory",
         "edge": "an edge sampled there",
@@ -78,7 +80,7 @@ def summary(run: dict[str, Any]) -> str:
     errors = sorted(abs(case["error"]) for case in run["cases"])
     below = sum(error < LIMIT for error in errors)
     return (
-        f"{below} of {len(errors)} cases are within 15 %; half of the errors are at most "
+        f"{below} of {len(errors)} cases are within {100 * LIMIT:g} %; half of the errors are at most "
         f"{errors[(len(errors) - 1) // 2]:.1%}, and the largest is {errors[-1]:.1%}."
     )
 
@@ -112,20 +114,28 @@ def validation(run: dict[str, Any]) -> str:
     return (
         f"{summary(run)}\n\n```sh norun\n{repeatable(run)}\n```\n\n"
         f"Of {run['repeats']} repeats of {run['seconds']:g} s, those count in which "
-        "other programs used less than 10 % of the processors, or else the one in which they used "
-        'least; "others" says how much, and "measured" is the median of those that count. The load of '
-        f"the machine was {load:.1f} before.\n\n{table.markdown(VALIDATION, validation_rows(run))}"
+        f"other programs used less than {100 * QUIET:g} % of the processors, or else the one in which "
+        'they used least; "others" says how much, and "measured" is the median of those that count. '
+        f"The load of the machine was {load:.1f} before.{congestion(run)}\n\n"
+        f"{table.markdown(VALIDATION, validation_rows(run))}"
         + "".join(
             f"\n\n- {line}." if i == 0 else f"\n- {line}." for i, line in enumerate(work(run))
         )
     )
 
 
+def congestion(run: dict[str, Any]) -> str:
+    """Says which algorithms of TCP the hosts had, if the run has noted that."""
+    found = dict.fromkeys(case["algorithm"] for case in run["cases"] if "algorithm" in case)
+    return f" TCP's congestion control was {' and '.join(found)}." if found else ""
+
+
 def repeatable(run: dict[str, Any]) -> str:
     """Returns the command that makes such a run."""
     words = ["sudo", "bench/scaling", "validate"]
+    usual = parser().parse_args(["validate"])
     for name in ("seconds", "repeats"):
-        if run[name] != parser().parse_args(["validate"]).__dict__[name]:
+        if run[name] != getattr(usual, name):
             words += [f"--{name}", f"{run[name]:g}"]
     return shlex.join([*words, "--write_docs"])
 

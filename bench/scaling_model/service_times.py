@@ -180,7 +180,7 @@ def read_times(values: Any) -> ServiceTimes:
     """Reads service times from JSON; throws checked.InvalidError."""
 
     def times_of(part: str, names: tuple[str, ...]) -> dict[str, float]:
-        unknown = [name for name in checked.value(values, part) if name not in names]
+        unknown = [name for name in checked.object_(values, part) if name not in names]
         if unknown:
             raise checked.wrong(part, unknown, f"only the names {', '.join(names)}")
         return {name: checked.number(values, f"{part}.{name}") for name in names}

@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Iterator
 from typing import Any
 
-from scaling_model import checked, graph, service_times
+from scaling_model import graph
 from scaling_model.cluster import Cluster, Outcome, simulate
 from scaling_model.hosts import Hosts
 from scaling_model.measure import width
@@ -20,9 +20,6 @@ from scaling_model.session import Observed, Session, least_disturbed
 from scaling_model.workload import Workload
 
 MEGABIT = 1e6
-# The keys of a run that docs/scaling.md is made of, beside the cases and the service times.
-PAGE_KEYS = ("seconds", "repeats", "load_before", "measured.machine", "measured.load_before",
-             "measured.load_after", "measured.lines")  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,6 +168,7 @@ def validate(
                         "measured": rate,
                         "repeats": rates,
                         "disturbance": disturbance,
+                        "algorithm": session.hosts.algorithm,
                         **processor_times(least_disturbed(observed)),
                         "observed": [dataclasses.asdict(each) for each in observed],
                         "predicted": outcome.batches_per_second,
@@ -181,42 +179,3 @@ def validate(
                     }
                 )
     return found
-
-
-def read_case(values: Any) -> Case:
-    """Reads a case that was measured; throws checked.InvalidError."""
-    names = {field.name for field in dataclasses.fields(Case)}
-    found = checked.value(values, "case")
-    if not isinstance(found, dict) or set(found) != names:
-        raise checked.wrong("case", found, f"an object with {', '.join(sorted(names))}")
-    for key in ("title", "repeats", "disturbance"):
-        checked.value(values, key)
-    checked.number(values, "measured", 1e-9)
-    checked.number(values, "cut", 0, 1)
-    checked.number(values, "hit_rate", 0, 1)
-    checked.number(values, "case.hosts", 1, whole=True)
-    return Case(
-        **{**found, "fanouts": checked.numbers(values, "case.fanouts", least=1, whole=True)}
-    )
-
-
-def predicted_again(run: dict[str, Any]) -> dict[str, Any]:
-    """Returns a run with the predictions that the present simulation makes from what it measured;
-    throws checked.InvalidError."""
-    measured = service_times.of(checked.value(run, "measured"))
-    cores = checked.number(run, "cores", 1, whole=True)
-    for key in PAGE_KEYS:
-        checked.value(run, key)
-    cases = []
-    for each in checked.several(run, "cases"):
-        case = read_case(each)
-        outcome = predict(case, each["cut"], cores, measured, each["hit_rate"])
-        found = {
-            "predicted": outcome.batches_per_second,
-            "core_use": outcome.core_use,
-            "link_use": outcome.link_use,
-            "bottleneck": outcome.bottleneck,
-            "error": outcome.batches_per_second / each["measured"] - 1,
-        }
-        cases.append({**each, **found})
-    return {**run, "cases": cases}

@@ -12,6 +12,8 @@ from typing import Any
 from scaling_model import checked
 
 MIB = 1 << 20
+MOST_MESSAGES = 4096  # of rows in a round from one machine: the time of a simulation grows with them
+MOST_SEEDS = MOST_MESSAGES << 12  # likewise: a daemon divides them into slices
 # Those of libclient/client: larger rows do not travel with a hop, but in pieces over a connection of
 # their own (routing/hop_executor.cc, link/row_calls.h).
 ROWS_WITH_HOP, PIECE = 4 * MIB, 2 * MIB
@@ -45,10 +47,11 @@ class Profile:
         nodes = checked.number(values, "nodes", 1, whole=True)
         batch_size = checked.number(values, "batch_size", 1, whole=True)
         hops = len(fanouts)
-        frontier = checked.numbers(values, "frontier", hops + 1, 1, nodes)
+        more, each = ", one more than there are fanouts", ", one for each fanout"
+        frontier = checked.numbers(values, "frontier", hops + 1, 1, nodes, why=more)
         if list(frontier) != sorted(frontier):
             raise checked.wrong("frontier", list(frontier), "numbers that do not fall")
-        edges = checked.numbers(values, "edges", hops)
+        edges = checked.numbers(values, "edges", hops, why=each)
         return Profile(fanouts, batch_size, frontier, edges, nodes)
 
 
@@ -195,9 +198,14 @@ class Message:
 
 
 def messages(work: Workload, part: Part) -> list[Message]:
-    """Returns the requests of a round to one other machine."""
+    """Returns the requests of a round to one other machine; throws RuntimeError if they are too many to
+    be simulated."""
     if part.seeds + part.rows < 1e-6:
         return []
+    if part.seeds > MOST_SEEDS:
+        raise RuntimeError(
+            f"a round asks one machine for the edges of {part.seeds:.0f} nodes; give a smaller batch"
+        )
     row_bytes = part.row_bytes(work.row_bytes)
     asked = REQUEST_BYTES + part.seeds * ID_BYTES
     answered = ANSWER_BYTES + part.seeds + part.edges * (ID_BYTES + EDGE_ID_BYTES)
@@ -205,6 +213,11 @@ def messages(work: Workload, part: Part) -> list[Message]:
     apart: list[Message] = []
     if row_bytes > ROWS_WITH_HOP:
         count = math.ceil(row_bytes / PIECE)
+        if count > MOST_MESSAGES:
+            raise RuntimeError(
+                f"a round has {row_bytes / MIB:.0f} MiB of rows from one machine; give fewer "
+                "--row_bytes or a smaller batch"
+            )
         apart = [
             Message(REQUEST_BYTES + rows / count * ID_BYTES,
                     ANSWER_BYTES + row_bytes / count, 0.0, 0.0, rows / count, True)

@@ -9,7 +9,7 @@
 
 #include "store/rows/update_rule.h"
 
-// The common part of store_bench and tensor_bench: pushes of 10,000 gradients of 128 floats to a
+// The common part of the benchmarks of tables: pushes of 10,000 gradients of 128 floats to a
 // table of 2.4 million rows, and the plain loop over memory with which they are compared.
 
 namespace graphd::bench {

@@ -12,7 +12,8 @@ KERNEL = "BM_MiniBatch/typed_small/uniform"
 # The test counts one kernel of each kind. Each must take at least the given number of instructions,
 # because it samples some 50,000 edges, gathers 5,000 rows of 100 elements, writes a request with 5,000
 # seeds, or updates 5,000 rows of 128 elements.
-KERNELS = {KERNEL: 1e6, "BM_GatherFew/float16": 1e5, "BM_HopRequest": 1e4, "BM_UpdateRows/adagrad": 5e5}
+KERNELS = {KERNEL: 1e6, "BM_SmallGather/float16": 1e5, "BM_HopRequest": 1e4,
+           "BM_UpdateRows/adagrad": 5e5}
 
 
 class Guard(unittest.TestCase):

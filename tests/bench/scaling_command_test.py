@@ -12,8 +12,10 @@ from unittest import mock
 from xml.etree import ElementTree
 
 from bench_tools import ROOT, parsed, run
-from scaling_model import command, graph, measure, pages, plot, validate
+from scaling_model import command, graph, inputs, measure, pages, plot, recorded
 from scaling_model.checked import InvalidError
+from scaling_model.options import parser
+from scaling_model.predict import Machines
 from scaling_model.session import Observed
 from scaling_model.workload import Profile, Workload
 
@@ -80,6 +82,7 @@ class Command(unittest.TestCase):
             self.assertEqual({row["cut"] for row in given}, {None})
 
     def test_mistakes_are_named(self):
+        many = ",".join(map(str, range(1, 34)))
         for arguments, said in ((("--cut", "2"), "from 0 to 1"), (("--machines", "0"), "from 1"),
                                 (("--gigabits", "x"), "expected numbers"),
                                 (("--gigabits", "nan"), "from 0.001 to 100000"),
@@ -89,17 +92,40 @@ class Command(unittest.TestCase):
                                 (("--row_bytes", "1048577"), "from 0 to 1048576"),
                                 (("--latency", "inf"), "from 0 to 10000000"),
                                 (("--machines", ",".join(["1"] * 1025)), "at most 1024"),
-                                (("--json", "/nonexistent/a.json"), "/nonexistent is no folder"),
-                                (("--fanouts", "3"), "have not been measured"),
+                                (("--cut", ",".join(["random"] * 1025)), "at most 1024"),
+                                (("--machines", many, "--row_bytes", many, "--gigabits", "1"),
+                                 "1089 combinations"),
+                                (("--json", "/nonexistent/a.json"), "/nonexistent is no folder")):
+            self.assert_refused(run("scaling", "predict", *arguments), 2, said, arguments)
+        for arguments, said in ((("--write_docs", "--cases", "1 host"), "without --cases"),
+                                (("--cases", "nosuch"), "no case has 'nosuch' in its title")):
+            self.assert_refused(run("scaling", "validate", *arguments), 2, said, arguments)
+        for arguments, said in ((("--fanouts", "3"), "have not been measured"),
+                                (("--machines", "2", "--row_bytes", "1048576"),
+                                 "MiB of rows from one machine; give fewer --row_bytes"),
                                 (("--times", "/nonexistent"), "/nonexistent can't be read"),
                                 (("--profile", os.path.join(ROOT, "docs", "performance.json")),
                                  "there is no 'fanouts'; make it again by bench/scaling profile")):
-            self.assert_refused(run("scaling", "predict", *arguments), said, arguments)
-        done = run("scaling", "validate", "--write_docs", "--cases", "1 host")
-        self.assert_refused(done, "without --cases", ())
+            self.assert_refused(run("scaling", "predict", *arguments), 1, said, arguments)
 
-    def assert_refused(self, done, said, about):
-        self.assertIn(done.returncode, (1, 2), about)
+    def test_batches_that_are_too_large_are_refused(self):
+        nodes = 10**9
+        large = {"fanouts": [10, 10], "batch_size": 1, "frontier": [nodes // 10, nodes, nodes],
+                 "edges": [nodes, 10 * nodes], "nodes": nodes}
+        with tempfile.NamedTemporaryFile("w", suffix=".profile") as file:
+            json.dump(large, file)
+            file.flush()
+            done = run("scaling", "predict", "--machines", "2", "--row_bytes", "0",
+                       "--profile", file.name)
+        self.assert_refused(done, 1, "nodes; give a smaller batch", ())
+
+    def test_the_usual_options_are_those_of_machines(self):
+        args = parser().parse_args(["predict"])
+        self.assertEqual(Machines(args.cores, args.trainers, args.workers, args.latency / 1e6,
+                                  args.compute / 1e3, args.device / 1e3), Machines())
+
+    def assert_refused(self, done, code, said, about):
+        self.assertEqual(done.returncode, code, about)
         self.assertIn(said, done.stderr)
         self.assertNotIn("Traceback", done.stderr)
 
@@ -113,7 +139,8 @@ class Command(unittest.TestCase):
         again = ("validate", "--write_docs")
         for arguments, values, said in (
                 (profile, {**PROFILE_FILE, "nodes": 0}, "'nodes' is 0; expected a whole number from 1"),
-                (profile, {**PROFILE_FILE, "frontier": [1000, 18000]}, "expected 3 numbers"),
+                (profile, {**PROFILE_FILE, "frontier": [1000, 18000]}, "a list of 3 numbers, one more"),
+                (profile, {**PROFILE_FILE, "edges": [1]}, "of 2 numbers, one for each fanout"),
                 (profile, {**PROFILE_FILE, "frontier": [1000, 900, 90000]}, "that do not fall"),
                 (profile, {**PROFILE_FILE, "frontier": [1000, 18000, 120001]}, "to 120000"),
                 (profile, {**PROFILE_FILE, "edges": [1, float("nan")]}, "unlike nan"),
@@ -126,25 +153,82 @@ class Command(unittest.TestCase):
                 (read_times, {**measured, "times": {**times, "daemon": {**times["daemon"], "new": 1}}},
                  "'times.daemon' is ['new']"),
                 (read_times, {**measured, "profiles": {}}, "'profiles' is {}"),
+                (read_times, {**measured, "times": {**times, "trainer": 5}},
+                 "'times.trainer' is 5; expected an object"),
+                (read_times, {"times": {"trainer": 5}}, "'times.trainer' is 5; expected an object"),
+                (read_times, {**measured, "times": {**times, "wake": 10**400}},
+                 "'times.wake' is 1" + 59 * "0" + "..."),
                 (again, {}, "there is no 'measured'")):
             with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
                 json.dump(values, file)
                 file.flush()
                 done = run("scaling", *arguments, file.name)
-                self.assert_refused(done, said, said)
+                self.assert_refused(done, 1, said, said)
                 self.assertIn(file.name, done.stderr)
                 self.assertRegex(done.stderr, "; (give a file of|make it again by) bench/scaling")
 
         # These would write the page if they were taken.
+        first, line = whole["cases"][0], measured["lines"][0]
+        case = first["case"]
+
+        def with_case(**changed):
+            return {**whole, "cases": [{**first, **changed}]}
+
+        def with_measured(**changed):
+            return {**whole, "measured": {**measured, **changed}}
+
         for values, said in (
                 (measured, "there is no 'measured'"),
                 ({**whole, "cores": 0}, "'cores' is 0"),
                 ({**whole, "cases": []}, "'cases' is []"),
-                ({**whole, "cases": [{**whole["cases"][0], "case": {}}]}, "'case' is {}"),
-                ({**whole, "cases": [{**whole["cases"][0], "measured": 0}]}, "'measured' is 0")):
-            with self.assertRaises(InvalidError) as raised:
-                validate.predicted_again(values)
+                ({**whole, "load_before": 5}, "'load_before' is 5; expected a list"),
+                ({**whole, "load_before": [5]}, "a list of 3 numbers, of 1, 5 and 15 minutes"),
+                ({**whole, "seconds": "x"}, "'seconds' is 'x'"),
+                ({**whole, "repeats": None}, "'repeats' is None"),
+                (with_measured(lines=5), "'lines' is 5; expected a list"),
+                (with_measured(lines=[{}]), "there is no 'fitted_trainer'"),
+                (with_measured(lines=[{**line, "fitted_daemon": "x"}]), "'fitted_daemon' is 'x'"),
+                (with_measured(lines=[{**line, "observed": 5}]),
+                 "there is no 'observed.trainer_seconds'"),
+                (with_measured(lines=[{**line, "observed": {**line["observed"], "trainer_seconds": 0}}]),
+                 "'observed.trainer_seconds' is 0"),
+                (with_measured(lines=[{**line, "fitted_trainer": 0, "fitted_daemon": 0}]),
+                 "a fitted time above 0 in one of them"),
+                (with_measured(machine=5), "'machine' is 5; expected an object"),
+                (with_measured(machine={**measured["machine"], "build": {}}), "'machine.build.type'"),
+                (with_measured(load_after=[1, 2, "x"]), "unlike 'x'"),
+                (with_case(case={}), "'case' is {}"),
+                (with_case(measured=0), "'measured' is 0"),
+                (with_case(title=5), "'title' is 5; expected a text"),
+                (with_case(repeats=5), "'repeats' is 5; expected a list"),
+                (with_case(disturbance=2), "'disturbance' is 2; expected a number from 0 to 1"),
+                (with_case(algorithm=5), "'algorithm' is 5"),
+                (with_case(processor_seconds=1), "there is no 'cable_seconds'"),
+                (with_case(case={**case, "feature": "f999"}),
+                 "'case.feature' is 'f999'; expected one of null, 'f16', 'f64', 'f256'"),
+                (with_case(case={**case, "feature": ["f16"]}), "'case.feature' is ['f16']"),
+                (with_case(case={**case, "method": None}), "'case.method' is None"),
+                (with_case(case={**case, "megabits": "x"}), "'case.megabits' is 'x'"),
+                (with_case(case={**case, "compute": "x"}), "'case.compute' is 'x'"),
+                (with_case(case={**case, "delay": -1}), "'case.delay' is -1"),
+                (with_case(case={**case, "workers": 0.5}), "'case.workers' is 0.5"),
+                (with_case(case={**case, "batch_size": []}), "'case.batch_size' is []"),
+                (with_case(case={**case, "row_cache": 1}), "'case.row_cache' is 1")):
+            with self.subTest(said), self.assertRaises(InvalidError) as raised:
+                recorded.predicted_again(values)
             self.assertIn(said, str(raised.exception))
+
+    def test_a_page_is_made_only_of_files_that_have_all_of_it(self):
+        with open(pages.DATA, encoding="utf-8") as file:
+            measured = json.load(file)["measured"]
+        del measured["machine"]
+        said = io.StringIO()
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file, contextlib.redirect_stderr(said):
+            json.dump(measured, file)
+            file.flush()
+            self.assertEqual(inputs.measured_values(file.name), measured)
+            with self.assertRaisesRegex(SystemExit, "there is no 'machine'"):
+                inputs.measured_values(file.name, recorded.check_measured)
 
     def test_the_exit_code_follows_from_the_limit_that_is_given(self):
         cases = [{"title": "far", "error": -0.2}, {"title": "near", "error": 0.1}]
@@ -248,15 +332,23 @@ class Page(unittest.TestCase):
                 self.assertAlmostEqual(getattr(found, name) * 1e9, seconds * 1e9, 4, (part, name))
 
     def test_cases_that_are_far_off_say_what_they_took(self):
-        far, *others = sorted(self.run_of_docs["cases"], key=lambda case: -abs(case["error"]))
         times = {"processor_seconds": 0.0025, "cable_seconds": 0.001}
-        run_ = {**self.run_of_docs, "cases": [{**far, **times}, {**others[-1], **times}]}
-        said = far["core_use"] * self.run_of_docs["cores"] / far["predicted"]
+        far = {"title": "far", "error": 0.2, "core_use": 0.6, "predicted": 400.0, **times}
+        near = {**far, "title": "near", "error": -0.14}
+        some = self.run_of_docs["cases"][0]
+        run_ = {**self.run_of_docs, "cores": 2, "cases": [{**some, **far}, {**some, **near}]}
         self.assertEqual(pages.work(run_), [
-            f"{far['title']}: a batch took 2.5 ms of processors, predicted {said * 1e3:.3g} ms, and the "
-            "program that delays frames 1 ms"])
+            "far: a batch took 2.5 ms of processors, predicted 3 ms, and the program that delays frames "
+            "1 ms"])
         self.assertIn("\n\n- " + pages.work(run_)[0], pages.validation(run_))
         self.assertIn("\n" + pages.work(run_)[0], pages.validation_text(run_))
+
+    def test_the_page_says_which_congestion_control_there_was(self):
+        some = {key: value for key, value in self.run_of_docs["cases"][0].items() if key != "algorithm"}
+        run_ = {**self.run_of_docs, "cases": [some]}
+        self.assertNotIn("congestion", pages.validation(run_))
+        run_["cases"] = [{**some, "algorithm": each} for each in ("cubic", "cubic", "reno")]
+        self.assertIn("before. TCP's congestion control was cubic and reno.\n", pages.validation(run_))
 
     def test_the_data_has_cases_of_each_number_of_hosts(self):
         hosts = {case["case"]["hosts"] for case in self.run_of_docs["cases"]}

@@ -8,9 +8,10 @@ import unittest
 
 from bench_tools import build_folder
 from scaling_model import graph, validate
+from scaling_model.hosts import ALGORITHMS
 from scaling_model.measure import Line, fitted, width
 from scaling_model.service_times import Measured, ServiceTimes
-from scaling_model.session import described
+from scaling_model.session import QUIET, described
 from scaling_model.workload import Profile, Workload
 
 NODES, DEGREE = 12_000, 20
@@ -27,6 +28,15 @@ class Hosts(unittest.TestCase):
         cls.build = build_folder()
         cls.graphctl = os.path.join(cls.build, "bin", "graphctl")
 
+    def undisturbed(self, case, measured):
+        """Returns the result of a case, which is tried three times while other programs disturb it."""
+        for _ in range(3):
+            outcome = validate.validate((case,), measured, self.graph, self.build, self.graphctl,
+                                        len(os.sched_getaffinity(0)), 1.5, 1)[0]
+            if outcome["disturbance"] < QUIET:
+                break
+        return outcome
+
     def test_predictions_agree_with_shaped_links(self):
         config, _ = graph.partition(self.graph, self.graphctl, 2, "random")
         profile = Profile.read(described(self.build, config, FANOUTS, SIZE))
@@ -40,9 +50,9 @@ class Hosts(unittest.TestCase):
         measured = Measured(times, (profile,))
         for megabits, delay in ((20, 0), (200, 20)):
             case = validate.Case(2, megabits, delay, **same)
-            outcome = validate.validate((case,), measured, self.graph, self.build, self.graphctl,
-                                        len(os.sched_getaffinity(0)), 1.5, 1)[0]
-            # bench/scaling validate asks for 15 %, on a machine that does nothing else.
+            outcome = self.undisturbed(case, measured)
+            self.assertIn(outcome["algorithm"], ALGORITHMS)
+            # Other programs may use the processors meanwhile, so that the limit is wide.
             self.assertLess(abs(outcome["error"]), 0.4, outcome)
             self.assertIn(outcome["bottleneck"], ("link", "trainers"))
             self.assertLess(outcome["measured"], found.batches_per_second / 2)

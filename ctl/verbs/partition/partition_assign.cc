@@ -8,8 +8,8 @@ namespace graphd::ctl {
 void PartitionAssign::AddOptions(CLI::App& verb) {
   verb.add_option(Flags("num_parts"), options_.num_parts, "Number of partitions")->required();
   verb.add_option(Flags("part_method"), method_,
-                  "metis (few edges between partitions), multilevel (as few or fewer, for graphs "
-                  "that are too large for METIS), ldg or fennel (more, but with less memory), "
+                  "metis (few edges between partitions), multilevel (about as few, for graphs that "
+                  "are too large for METIS), ldg or fennel (usually more, with less memory), "
                   "random or its synonym hash, or file")
       ->capture_default_str();
   verb.add_option(Flags("seed"), options_.seed, "The same seed gives the same partitions")
