@@ -120,7 +120,7 @@ MetisGraph MakeMetisGraph(const NeighbourLists& lists, int64_t max_index) {
   uint64_t sum = lists.ids.size();
   for (uint32_t weight : lists.weights) sum += weight;
   const double factor = std::min(
-      1.0, static_cast<double>(most / 2) / static_cast<double>(std::max<uint64_t>(sum, 1)));
+      1.0, static_cast<double>(most) / (2.0 * static_cast<double>(std::max<uint64_t>(sum, 1))));
   MetisGraph graph;
   graph.neighbours.reserve(lists.ids.size());
   graph.weights.reserve(lists.ids.size());

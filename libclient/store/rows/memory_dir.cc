@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/file.h"
 #include "base/memory_limit.h"
 #include "base/strings.h"
 
