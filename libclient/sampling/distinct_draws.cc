@@ -7,7 +7,8 @@
 namespace graphd {
 namespace {
 
-constexpr uint64_t kTrackerBytes = uint64_t{1} << 20;  // fits the second-level cache
+constexpr uint64_t kTrackerBytes = uint64_t{1} << 20;
+constexpr uint64_t kWordBits = 64;
 constexpr uint64_t kFree = UINT64_MAX;
 
 }  // namespace
@@ -57,17 +58,18 @@ void DistinctDraws::Finish() noexcept {
   for (uint64_t value : drawn_) tracker_[value] = 0;
 }
 
-std::span<const uint64_t> DistinctDraws::Floyd(CounterRng& rng, uint64_t n, uint64_t count) {
+void DistinctDraws::Floyd(CounterRng& rng, uint64_t n, uint64_t count, uint64_t* drawn) {
+  if (n <= kWordBits) return FloydInWord(rng, n, count, drawn);
   Start(n, count);
   if (hashed_) {
     for (uint64_t j = n - count; j < n; j++) {
       if (!InsertHashed(rng.Below(j + 1))) InsertHashed(j);
     }
-    return drawn_;
+    std::copy(drawn_.begin(), drawn_.end(), drawn);
+    return;
   }
-  drawn_.resize(count);
-  uint64_t* drawn = drawn_.data();
   uint8_t* tracker = tracker_.data();
+  uint64_t* next = drawn;
   for (uint64_t j = n - count; j < n; j++) {
     uint64_t candidate = rng.Below(j + 1);
     // This branch is intended: when it is predicted correctly, the next draw starts without
@@ -75,10 +77,22 @@ std::span<const uint64_t> DistinctDraws::Floyd(CounterRng& rng, uint64_t n, uint
     if (tracker[candidate]) [[unlikely]]
       candidate = j;
     tracker[candidate] = 1;
-    *drawn++ = candidate;
+    *next++ = candidate;
   }
-  Finish();
-  return drawn_;
+  while (next != drawn) tracker[*--next] = 0;
+}
+
+// Does the same with a bit per candidate in a register. Among so few candidates, draws repeat too
+// often for a branch to be predicted.
+void DistinctDraws::FloydInWord(CounterRng& rng, uint64_t n, uint64_t count, uint64_t* drawn) {
+  uint64_t taken = 0;
+  for (uint64_t j = n - count; j < n; j++) {
+    const uint64_t candidate = rng.Below(j + 1);
+    const uint64_t repeated = taken >> candidate & 1;
+    const uint64_t number = candidate ^ ((candidate ^ j) & (0 - repeated));
+    taken |= uint64_t{1} << number;
+    *drawn++ = number;
+  }
 }
 
 }  // namespace graphd

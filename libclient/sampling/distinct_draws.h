@@ -9,14 +9,13 @@
 namespace graphd {
 
 // Draws numbers 0..n-1 without repetition, in memory that is reused: O(draws) for any n. Records
-// draws in a byte per candidate that is cleared afterwards, or, where those would not fit the
-// second-level cache, in a hash table. Not thread-safe.
+// draws in a byte per candidate that is cleared afterwards; if there are too many candidates for
+// that, in a hash table. Not thread-safe.
 class DistinctDraws {
  public:
-  // Draws `count` <= n distinct numbers, every set equally likely (the order is not random): R.
-  // Floyd's algorithm (Bentley and Floyd, "A sample of brilliance", CACM 1987). Valid until the
-  // next call.
-  std::span<const uint64_t> Floyd(CounterRng& rng, uint64_t n, uint64_t count);
+  // Writes `count` <= n distinct numbers, every set equally likely (the order is not random): R.
+  // Floyd's algorithm (Bentley and Floyd, "A sample of brilliance", CACM 1987).
+  void Floyd(CounterRng& rng, uint64_t n, uint64_t count, uint64_t* drawn);
 
   // The functions below record draws that the caller makes. Start takes the number of candidates
   // and a guess of the number of draws, which may exceed n; Insert records a draw and returns false
@@ -38,6 +37,7 @@ class DistinctDraws {
   void Finish() noexcept;
 
  private:
+  void FloydInWord(CounterRng& rng, uint64_t n, uint64_t count, uint64_t* drawn);
   bool InsertHashed(uint64_t value);
 
   bool hashed_ = false;

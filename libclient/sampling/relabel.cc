@@ -8,22 +8,43 @@
 #include "base/rng.h"
 
 namespace graphd {
+namespace {
+
+constexpr size_t kIdsAtOnce = 1024;
+constexpr size_t kIdsAhead = 40;
+constexpr const char* kWhat = "the numbers of a batch's nodes";
+
+// Returns the number of slots for so many ids: at most three quarters of them are used.
+size_t SlotsFor(size_t ids) { return std::bit_ceil(std::max<size_t>(ids + ids / 3 + 1, 64)); }
+
+}  // namespace
 
 RelabelTable::RelabelTable(int64_t num_ids, size_t dense_budget)
-    : dense_(static_cast<uint64_t>(num_ids) * sizeof(Cell) <= dense_budget) {
-  if (dense_) cells_.resize(static_cast<size_t>(num_ids));
+    : dense_(static_cast<uint64_t>(num_ids) <= dense_budget / sizeof(Cell)),
+      wide_(num_ids > int64_t{1} << 32) {
+  if (dense_) cells_ = HugeArray<Cell>(static_cast<size_t>(num_ids), kWhat);
 }
 
 void RelabelTable::Start(size_t expected) {
   if (dense_) {
     if (++epoch_ == 0) {  // wrapped: old epochs could be taken for new
-      std::fill(cells_.begin(), cells_.end(), Cell{});
+      std::fill_n(cells_.data(), cells_.size(), Cell{});
       epoch_ = 1;
     }
     return;
   }
   used_ = 0;
-  slots_.assign(std::bit_ceil(std::max<size_t>(expected * 2, 1024)), Slot{-1, 0});
+  ClearSlots(SlotsFor(expected));
+}
+
+void RelabelTable::ClearSlots(size_t slots) {
+  if (slots_.size() < slots) {
+    slots_ = HugeArray<Slot>();  // returns the memory first; new memory is zeroed
+    slots_ = HugeArray<Slot>(slots, kWhat);
+  } else {
+    std::fill_n(slots_.data(), slots, Slot{});
+  }
+  mask_ = slots - 1;
 }
 
 size_t RelabelTable::Add(std::span<const int64_t> ids, std::vector<int64_t>& nodes,
@@ -35,48 +56,77 @@ size_t RelabelTable::AddDense(std::span<const int64_t> ids, std::vector<int64_t>
                               int32_t* local) {
   Cell* cells = cells_.data();
   const size_t before = nodes.size();
-  for (size_t i = 0; i < ids.size(); i++) {
-    if (i + kPrefetchAhead < ids.size()) __builtin_prefetch(cells + ids[i + kPrefetchAhead], 1);
-    Cell& cell = cells[ids[i]];
-    if (cell.epoch != epoch_) {
-      cell = {epoch_, static_cast<uint32_t>(nodes.size())};
-      nodes.push_back(ids[i]);
+  size_t count = before;
+  // A branch on whether an id is new could not be predicted, so each id is written to `nodes`, and
+  // stays there if it is.
+  for (size_t begin = 0; begin < ids.size(); begin += kIdsAtOnce) {
+    const size_t end = std::min(begin + kIdsAtOnce, ids.size());
+    nodes.resize(count + (end - begin));
+    int64_t* out = nodes.data();
+    for (size_t i = begin; i < end; i++) {
+      if (i + kIdsAhead < ids.size()) __builtin_prefetch(cells + ids[i + kIdsAhead], 1);
+      Cell& cell = cells[ids[i]];
+      const uint32_t is_new = cell.epoch != epoch_;
+      const auto next = static_cast<uint32_t>(count);
+      const uint32_t number = cell.local ^ ((cell.local ^ next) & (0 - is_new));
+      out[count] = ids[i];
+      cell = {epoch_, number};
+      count += is_new;
+      if (local) local[i] = static_cast<int32_t>(number);
     }
-    if (local) local[i] = static_cast<int32_t>(cell.local);
   }
-  return nodes.size() - before;
+  nodes.resize(count);
+  return count - before;
 }
 
-void RelabelTable::Grow(size_t slots) {
-  std::vector<Slot> old = std::move(slots_);
-  slots_.assign(slots, Slot{-1, 0});
-  for (const Slot& slot : old) {
-    if (slot.id < 0) continue;
-    size_t at = Mix64(static_cast<uint64_t>(slot.id)) & (slots - 1);
-    while (slots_[at].id >= 0) at = (at + 1) & (slots - 1);
-    slots_[at] = slot;
+void RelabelTable::Grow(size_t slots, const std::vector<int64_t>& nodes) {
+  HugeArray<Slot> old = std::move(slots_);
+  const size_t old_slots = mask_ + 1;
+  slots_ = HugeArray<Slot>(slots, kWhat);
+  mask_ = slots - 1;
+  for (size_t i = 0; i < old_slots; i++) {
+    if (old[i].number == 0) continue;
+    size_t at = Mix64(static_cast<uint64_t>(nodes[old[i].number - 1])) & mask_;
+    while (slots_[at].number != 0) at = (at + 1) & mask_;
+    slots_[at] = old[i];
   }
 }
 
 size_t RelabelTable::AddHashed(std::span<const int64_t> ids, std::vector<int64_t>& nodes,
                                int32_t* local) {
   const size_t before = nodes.size();
-  for (size_t i = 0; i < ids.size(); i++) {
-    if (used_ * 2 >= slots_.size()) Grow(slots_.size() * 2);
-    const size_t mask = slots_.size() - 1;
-    if (i + kPrefetchAhead < ids.size()) {
-      __builtin_prefetch(&slots_[Mix64(static_cast<uint64_t>(ids[i + kPrefetchAhead])) & mask], 1);
+  size_t count = before;
+  for (size_t begin = 0; begin < ids.size(); begin += kIdsAtOnce) {
+    const size_t end = std::min(begin + kIdsAtOnce, ids.size());
+    const size_t wanted = SlotsFor(used_ + (count - before) + (end - begin));
+    if (wanted > mask_ + 1) Grow(wanted, nodes);
+    nodes.resize(count + (end - begin));
+    int64_t* out = nodes.data();
+    Slot* slots = slots_.data();
+    const size_t mask = mask_;
+    for (size_t i = begin; i < end; i++) {
+      if (i + kIdsAhead < ids.size()) {
+        __builtin_prefetch(&slots[Mix64(static_cast<uint64_t>(ids[i + kIdsAhead])) & mask], 1);
+      }
+      const auto low = static_cast<uint32_t>(ids[i]);
+      size_t at = Mix64(static_cast<uint64_t>(ids[i])) & mask;
+      while (slots[at].number != 0 &&
+             (slots[at].low != low || (wide_ && out[slots[at].number - 1] != ids[i]))) {
+        at = (at + 1) & mask;
+      }
+      // As above, there is no branch on whether the id is new.
+      const uint32_t is_new = slots[at].number == 0;
+      const auto next = static_cast<uint32_t>(count + 1);
+      const uint32_t number = slots[at].number | (next & (0 - is_new));
+      out[count] = ids[i];
+      slots[at] = {low, number};
+      count += is_new;
+      if (local) local[i] = static_cast<int32_t>(number - 1);
     }
-    size_t at = Mix64(static_cast<uint64_t>(ids[i])) & mask;
-    while (slots_[at].id >= 0 && slots_[at].id != ids[i]) at = (at + 1) & mask;
-    if (slots_[at].id < 0) {
-      slots_[at] = {ids[i], static_cast<uint32_t>(nodes.size())};
-      nodes.push_back(ids[i]);
-      used_++;
-    }
-    if (local) local[i] = static_cast<int32_t>(slots_[at].local);
   }
-  return nodes.size() - before;
+  nodes.resize(count);
+  used_ += count - before;
+  return count - before;
 }
 
 }  // namespace graphd

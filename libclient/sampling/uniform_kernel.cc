@@ -94,8 +94,10 @@ void SampleUniform(SamplingContext& c, const SourceRow& row) {
   if (c.replace) {
     for (uint64_t k = 0; k < c.fanout; k++) c.Emit(c.SlotAt(row, rng.Below(row.degree)));
   } else {
-    for (uint64_t position : c.distinct.Floyd(rng, row.degree, c.fanout))
-      c.Emit(c.SlotAt(row, position));
+    uint64_t* drawn = c.slots.data() + c.num_slots;
+    c.distinct.Floyd(rng, row.degree, c.fanout, drawn);
+    for (uint64_t k = 0; k < c.fanout; k++) drawn[k] = c.SlotAt(row, drawn[k]);
+    c.num_slots += c.fanout;
   }
   if (!c.source.exclude) return;
   for (size_t i = first; i < c.num_slots; i++) {

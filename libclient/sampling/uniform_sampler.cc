@@ -2,7 +2,6 @@
 #include "sampling/uniform_sampler.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "base/check.h"
 #include "base/prefetch.h"
@@ -10,7 +9,12 @@
 namespace graphd {
 namespace {
 
-constexpr uint64_t kTrackedNeighbors = uint64_t{1} << 20;  // fits the second-level cache
+// Positions that are drawn before their neighbours are read: enough to read many lines of memory at
+// once, few enough that all stay in the first-level cache.
+constexpr size_t kDrawsAhead = 256;
+// Whole rows above this degree are copied; positions of shorter ones are listed like drawn ones, so
+// that these rows are read ahead, too.
+constexpr uint64_t kCopiedDegree = 32;
 
 }  // namespace
 
@@ -40,71 +44,54 @@ size_t UniformSampler::Plan(const Csc& csc, std::span<const int64_t> rows,
   return total;
 }
 
-void UniformSampler::FloydByTable(CounterRng& rng, uint64_t degree, uint32_t fanout) {
-  const size_t size = std::bit_ceil(size_t{fanout} * 4);
-  table_.assign(size, UINT64_MAX);
-  const auto insert = [&](uint64_t value) {
-    for (size_t at = Mix64(value) & (size - 1);; at = (at + 1) & (size - 1)) {
-      if (table_[at] == value) return false;
-      if (table_[at] == UINT64_MAX) {
-        table_[at] = value;
-        return true;
-      }
-    }
-  };
-  sampled_.clear();
-  for (uint64_t j = degree - fanout; j < degree; j++) {
-    uint64_t candidate = rng.Below(j + 1);
-    if (!insert(candidate)) insert(candidate = j);
-    sampled_.push_back(candidate);
-  }
-}
-
 template <class Index, class Out>
 void UniformSampler::SampleFrom(const Index* indices, Out* neighbors, uint64_t* positions) {
-  if (tracker_.empty()) tracker_.resize(kTrackedNeighbors);
-  uint8_t* tracker = tracker_.data();
-  const bool replace = replace_;
-  const uint64_t key = key_;
+  if (!positions && drawn_.size() < kDrawsAhead) drawn_.resize(kDrawsAhead);
+  size_t drawn = 0;  // positions whose neighbours are on their way to the cache
+  const auto read_drawn = [&] {
+    const uint64_t* from = positions ? positions : drawn_.data();
+    for (size_t k = 0; k < drawn; k++) neighbors[k] = static_cast<Out>(indices[from[k]]);
+    neighbors += drawn;
+    if (positions) positions += drawn;
+    drawn = 0;
+  };
   for (size_t i = 0; i < planned_.size(); i++) {
     const auto [begin, degree, count] = planned_[i];
-    const Index* row = indices + begin;
-    if (!replace && count == degree) {
+    const bool is_whole = !replace_ && count == degree;
+    if (is_whole && degree > kCopiedDegree) {
+      read_drawn();
+      const Index* row = indices + begin;
       for (uint64_t k = 0; k < degree; k++) neighbors[k] = static_cast<Out>(row[k]);
+      neighbors += degree;
       if (positions) {
         for (uint64_t k = 0; k < degree; k++) positions[k] = begin + k;
+        positions += degree;
       }
-    } else {
-      // One stream per node, so that the sample is the same in every process and every call.
-      CounterRng rng(CombineKeys(key, static_cast<uint64_t>(ids_[i])));
-      sampled_.resize(count);
-      if (replace) {
-        for (uint32_t k = 0; k < count; k++) {
-          sampled_[k] = rng.Below(degree);
-          neighbors[k] = static_cast<Out>(row[sampled_[k]]);
-        }
-      } else if (degree <= kTrackedNeighbors) {
-        uint32_t k = 0;
-        for (uint64_t j = degree - count; j < degree; j++, k++) {
-          uint64_t candidate = rng.Below(j + 1);
-          if (tracker[candidate]) [[unlikely]]
-            candidate = j;
-          tracker[candidate] = 1;
-          sampled_[k] = candidate;
-          neighbors[k] = static_cast<Out>(row[candidate]);
-        }
-        for (k = 0; k < count; k++) tracker[sampled_[k]] = 0;
-      } else {
-        FloydByTable(rng, degree, count);
-        for (uint32_t k = 0; k < count; k++) neighbors[k] = static_cast<Out>(row[sampled_[k]]);
-      }
-      if (positions) {
-        for (uint32_t k = 0; k < count; k++) positions[k] = begin + sampled_[k];
-      }
+      continue;
     }
-    neighbors += count;
-    if (positions) positions += count;
+    if (drawn + count > kDrawsAhead) {
+      read_drawn();
+      if (!positions && drawn_.size() < count) drawn_.resize(count);
+    }
+    uint64_t* to = (positions ? positions : drawn_.data()) + drawn;
+    drawn += count;
+    if (is_whole) {
+      for (uint64_t k = 0; k < degree; k++) to[k] = begin + k;
+      __builtin_prefetch(indices + begin);
+      if (degree > 0) __builtin_prefetch(indices + begin + degree - 1);
+      continue;
+    }
+    // One stream per node, so that the sample is the same in every process and every call.
+    CounterRng rng(CombineKeys(key_, static_cast<uint64_t>(ids_[i])));
+    if (replace_) {
+      for (uint32_t k = 0; k < count; k++) to[k] = begin + rng.Below(degree);
+    } else {
+      distinct_.Floyd(rng, degree, count, to);
+      for (uint32_t k = 0; k < count; k++) to[k] += begin;
+    }
+    for (uint32_t k = 0; k < count; k++) __builtin_prefetch(indices + to[k]);
   }
+  read_drawn();
 }
 
 template <class Out>

@@ -4,18 +4,15 @@
 #include <span>
 #include <vector>
 
-#include "base/rng.h"
 #include "graph/partition.h"
 #include "graphd/sampling_rule.h"
+#include "sampling/distinct_draws.h"
 
 // Samples neighbours uniformly on one CSC: the kernel that runs in trainers on mapped memory, in
 // the daemon for remote trainers, and in standalone mode.
 //
-// Samples without replacement by Floyd's algorithm (Bentley and Floyd, "A sample of brilliance",
-// CACM 1987) with a byte per candidate in a tracker that is cleared after each row: O(fanout) for
-// any degree, no allocation. Its branch is intended: when it is predicted correctly, the load of
-// the neighbour starts without waiting (bench/sampling: a branch-free form is slower if the data is
-// not in the cache).
+// Positions are drawn for some hundred edges before their neighbours are read, so that the memory
+// works on many of these loads at once, whatever the processor mispredicts while it draws.
 
 namespace graphd {
 
@@ -44,17 +41,13 @@ class UniformSampler {
   };
   template <class Index, class Out>
   void SampleFrom(const Index* indices, Out* neighbors, uint64_t* positions);
-  // Draws positions 0..degree-1 without repetition, for degrees beyond the tracker.
-  void FloydByTable(CounterRng& rng, uint64_t degree, uint32_t fanout);
-
   const Csc* csc_ = nullptr;
   std::span<const int64_t> ids_;
   bool replace_ = false;
   uint64_t key_ = 0;
   std::vector<Planned> planned_;
-  std::vector<uint8_t> tracker_;   // all zero between rows
-  std::vector<uint64_t> sampled_;  // positions of the current row
-  std::vector<uint64_t> table_;    // open addressing, for hubs
+  DistinctDraws distinct_;
+  std::vector<uint64_t> drawn_;  // positions whose neighbours were not read yet
 };
 
 // Turns positions in the CSC into type-wise edge ids, in place.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/sampling/block_maker.h"
 
+#include <cstdint>
+
 #include "base/index.h"
 #include "base/strings.h"
 
@@ -109,7 +111,7 @@ Block ToBlock(const Schema& schema, std::vector<std::vector<int64_t>> dst_nodes,
               std::vector<Neighbors> samples) {
   // ToBlock has no graph, so the number of ids is unknown and the tables use hashing.
   std::vector<RelabelTable> tables;
-  for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) tables.emplace_back(1, 0);
+  for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) tables.emplace_back(INT64_MAX, 0);
   return MakeBlock(schema, std::move(dst_nodes), std::move(samples),
                    [&](NodeTypeId t) -> RelabelTable& { return tables[Index(t)]; });
 }

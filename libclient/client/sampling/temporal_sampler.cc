@@ -2,6 +2,7 @@
 #include "graphd/temporal_sampler.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 
 #include "base/index.h"
@@ -200,7 +201,7 @@ MiniBatch TemporalSampler::Sample(const DistGraph& graph, BatchRequest request) 
   FeatureRows rows(access, request.input_features, request.seed_features);
   MiniBatch batch;
   std::vector<RelabelTable> tables;  // hash tables of the numbers
-  for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) tables.emplace_back(1, 0);
+  for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) tables.emplace_back(INT64_MAX, 0);
   const auto table = [&](NodeTypeId t) -> RelabelTable& { return tables[Index(t)]; };
   std::vector<std::vector<int64_t>> frontier = trees.Seeds(request);
   batch.blocks.resize(num_layers());

@@ -64,5 +64,25 @@ TEST(RelabelTable, DenseAndHashedAgreeOverManyEpochs) {
   }
 }
 
+TEST(RelabelTable, IdsOfMoreThan32BitsAreToldApart) {
+  RelabelTable table(INT64_MAX, 0);
+  for (int epoch = 0; epoch < 3; epoch++) {
+    Ids ids, nodes;
+    for (int64_t low = 0; low < 3000; low++) {
+      for (int64_t high : {0, 1, 7, 1}) ids.push_back(high << 32 | low);
+    }
+    std::vector<int32_t> local(ids.size());
+    table.Start(1);
+    const size_t half = ids.size() / 2;
+    size_t added = table.Add(std::span(ids).first(half), nodes, local.data());
+    added += table.Add(std::span(ids).subspan(half), nodes, local.data() + half);
+    EXPECT_EQ(added, 9000u);
+    ASSERT_EQ(nodes.size(), 9000u);
+    for (size_t i = 0; i < ids.size(); i++) {
+      ASSERT_EQ(nodes[static_cast<size_t>(local[i])], ids[i]);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace graphd
