@@ -118,3 +118,9 @@ def concatenate(tensors: list[Tensor]) -> Tensor:
     import numpy
 
     return numpy.concatenate(tensors)
+
+
+def on_host(tensor: Any) -> Any:
+    """Returns a tensor in host memory, for one on any device."""
+    is_there = str(getattr(tensor, "device", "cpu")).startswith("cpu")
+    return tensor if is_there else tensor.detach().cpu().contiguous()

@@ -175,24 +175,43 @@ class Block(DglForm, Layer):
         Block
             The block itself, for the CPU.
         """
-        if non_blocking and str(device).startswith("cuda"):
+        if non_blocking:
             from .device.parts import sent
+            from .device.platform import is_cuda
 
-            return cast(Block, sent(self, device))
+            if is_cuda(device):
+                return cast(Block, sent(self, device))
         return self if str(device) == "cpu" and self._device is None else self._on(device)
 
     def _on(self, device: Any) -> Block:
-        """Returns a block whose tensors are moved on first access."""
+        """Returns a block whose data are moved on first access, as its edges are, unless they were
+        copied to a device before."""
+        structure = self._structure
+        if structure is not None:
+            structure = [(indptr.to(device), indices.to(device)) for indptr, indices in structure]
+        return self._of_parts(device, structure, [[{} for _ in each] for each in self._frames()])
+
+    def _of_parts(
+        self,
+        device: Any,
+        structure: list[tuple[Tensor, Tensor]] | None,
+        made: list[list[dict[str, Tensor]]],
+    ) -> Block:
+        """Returns a block on a device, with the edges and data that are there already."""
         there = Block(self._batch, self._of, device)
+        there._structure = structure
         there._src_frames, there._dst_frames, there._edge_frames = (
-            [moved(frame, device) for frame in frames]
-            for frames in (self.src_frames, self.dst_frames, self.edge_frames)
+            [moved(frame, device, some) for frame, some in zip(frames, of_types)]
+            for frames, of_types in zip(self._frames(), made)
         )
         return there
 
+    def _frames(self) -> tuple[list[Frame], list[Frame], list[Frame]]:
+        return self.src_frames, self.dst_frames, self.edge_frames
+
     def take_apart(self, parts: Parts) -> Rebuild:
         """Adds the tensors of the block to those that one copy moves: edges and data, but no ids of
-        edges, which take more than all else of the structure, and which models do not need.
+        edges, which take more than all else of the structure, and which few models need.
 
         Parameters
         ----------
@@ -208,18 +227,16 @@ class Block(DglForm, Layer):
         structure = [[parts.add(each) for each in self.csc(c)] for c in self.canonical_etypes]
         frames = [
             [{name: parts.take(f[name]) for name in f.fixed() if name != EID} for f in of_types]
-            for of_types in (self.src_frames, self.dst_frames, self.edge_frames)
+            for of_types in self._frames()
         ]
-
-        def rebuild(there: list[Tensor]) -> Block:
-            made = self._on(parts.device)
-            made._structure = [(there[indptr], there[indices]) for indptr, indices in structure]
-            for into, of_types in zip((made.src_frames, made.dst_frames, made.edge_frames), frames):
-                for frame, names in zip(into, of_types):
-                    frame.update({name: part(there) for name, part in names.items()})
-            return made
-
-        return rebuild
+        return lambda there: self._of_parts(
+            parts.device,
+            [(there[indptr], there[indices]) for indptr, indices in structure],
+            [
+                [{name: part(there) for name, part in names.items()} for names in of_types]
+                for of_types in frames
+            ],
+        )
 
     def int(self) -> Block:
         """Refuses DGL's conversion of a graph's ids to int32, since blocks have int64 ids.

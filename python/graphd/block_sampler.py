@@ -10,7 +10,7 @@ from typing import Any
 from .block import Block
 from .errors import InvalidError
 from .graph_base import GraphBase, graph_of
-from .names import EID
+from .names import EID, NID
 from .schema import Types
 from .typing import EdgeIds, FeatureNames, NodeIds
 
@@ -133,10 +133,12 @@ class BlockSampler:
             (self.prefetch_labels, output_nodes, blocks[-1].dst_frames),
         ):
             for t, name in of_node_types(g.types, names):
-                some = ids[g.types.ntypes[t]] if isinstance(ids, dict) else ids
                 tensor = g.data(False, t, name)
-                read = functools.partial(tensor.read, some)
-                frames[t].lazy(name, read, may_change=not tensor.is_feature)
+                if tensor.is_feature:
+                    some = ids[g.types.ntypes[t]] if isinstance(ids, dict) else ids
+                    frames[t].lazy(name, functools.partial(tensor.read, some))
+                else:
+                    frames[t].lazy(name, tensor.read, of=NID)  # every block has these ids
         for e, name in of_edge_types(g.types, self.prefetch_edge_feats):
             tensor = g.data(True, e, name)
             for block in blocks:

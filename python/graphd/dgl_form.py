@@ -32,13 +32,7 @@ class DglFrame(Frame):
         super().__init__()
         self._data = data
 
-    def lazy(
-        self,
-        name: str,
-        make: Callable[..., Tensor],
-        of: str | None = None,
-        may_change: bool = False,
-    ) -> None:
+    def lazy(self, name: str, make: Callable[..., Tensor], of: str | None = None) -> None:
         """Sets a name to the result of ``make()``, or ``make(frame[of])``, at once."""
         self._data[name] = make() if of is None else make(self._data[of])
 

@@ -16,13 +16,13 @@ Maker = Callable[[Any], Tensor]
 class _LazyValue:
     """A function that makes data of one frame, possibly from other data of this frame."""
 
-    def __init__(self, make: Callable[..., Tensor], of: str | None, may_change: bool) -> None:
-        self._make, self._of, self._may_change = make, of, may_change
+    def __init__(self, make: Callable[..., Tensor], of: str | None) -> None:
+        self._make, self._of = make, of
 
     @property
-    def is_read(self) -> bool:
-        """Whether it is made on access only: from other data of the frame, or of what may change."""
-        return self._of is not None or self._may_change
+    def is_made_on_access(self) -> bool:
+        """Whether it is made on access only, from other data of the frame."""
+        return self._of is not None
 
     def made_in(self, frame: Frame) -> Tensor:
         return self._make() if self._of is None else self._make(frame[self._of])
@@ -77,17 +77,10 @@ class Frame(Described):
         self._makers, self._source = makers, source
         self._made: dict[str, Tensor] = {} if made is None else made
 
-    def lazy(
-        self,
-        name: str,
-        make: Callable[..., Tensor],
-        of: str | None = None,
-        may_change: bool = False,
-    ) -> None:
-        """Sets a name to the result of ``make()``, or ``make(frame[of])``, called on access. With
-        `may_change`, the result depends on when it is called."""
+    def lazy(self, name: str, make: Callable[..., Tensor], of: str | None = None) -> None:
+        """Sets a name to the result of ``make()``, or ``make(frame[of])``, called on access."""
         self._made.pop(name, None)
-        self._makers = {**self._makers, name: _LazyValue(make, of, may_change)}
+        self._makers = {**self._makers, name: _LazyValue(make, of)}
 
     def fixed(self) -> list[str]:
         """Returns the names whose data are in the batch or made, so that they can't change later;
@@ -97,7 +90,7 @@ class Frame(Described):
             name
             for name in self
             if name in self._made
-            or not (isinstance(make := makers.get(name), _LazyValue) and make.is_read)
+            or not (isinstance(make := makers.get(name), _LazyValue) and make.is_made_on_access)
         ]
 
     def __getitem__(self, name: str) -> Tensor:
@@ -195,10 +188,10 @@ def frame_of(types: Sequence[Any], frames: Sequence[Described]) -> MutableMappin
     return frames[0] if len(frames) == 1 else TypedFrame(types, frames)
 
 
-def moved(frame: Frame, device: Any) -> Frame:
-    """Returns the data on another device, to be moved on first access."""
+def moved(frame: Frame, device: Any, made: dict[str, Tensor] | None = None) -> Frame:
+    """Returns the data on another device, to be moved on first access unless they are there."""
 
     def mover(name: str) -> Maker:
         return lambda source: source[name].to(device)
 
-    return Frame({name: mover(name) for name in frame}, frame)
+    return Frame({name: mover(name) for name in frame}, frame, made)

@@ -98,14 +98,16 @@ class Subgraph(DglForm, EdgeListGraph):
     ) -> Subgraph:
         """Returns the graph with these tensors, and with its data, moved on first access."""
         found = Subgraph(self.types, nodes, edges, self._g)
-        for into, frames in (
-            (found._node_frames, self._node_frames),
-            (found._edge_frames, self._edge_frames),
-        ):
-            for i, frame in enumerate(frames):
-                ids = {name: each for name, each in into[i].items() if name in frame}
-                into[i] = moved(frame, device)
-                into[i].update(ids)
+        found._node_frames, found._edge_frames = (
+            [
+                moved(frame, device, {name: each for name, each in ids.items() if name in frame})
+                for ids, frame in zip(there, here)
+            ]
+            for there, here in (
+                (found._node_frames, self._node_frames),
+                (found._edge_frames, self._edge_frames),
+            )
+        )
         return found
 
     def to_dgl(self) -> Any:

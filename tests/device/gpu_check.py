@@ -4,9 +4,13 @@
 Prints a line with PASS or FAIL for each check; the exit status is 1 if any fails. ctest does not run it.
 """
 
+from __future__ import annotations
+
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy
 import torch
@@ -18,15 +22,15 @@ from graphd.distributed import DistEmbedding, DistGraph, DistNodeDataLoader, nod
 from graphd.sampling import NeighborSampler
 
 NODES, EDGES, WIDTH, BATCH = 200_000, 4_000_000, 256, 1024
-results = []
+results: list[bool] = []
 
 
-def check(name, passed, detail=""):
+def check(name: str, passed: bool, detail: str = "") -> None:
     results.append(passed)
     print(f"{'PASS' if passed else 'FAIL'} {name} {detail}", flush=True)
 
 
-def make_graph(folder):
+def make_graph(folder: str) -> DistGraph:
     """Partitions a random graph with features, and opens it in this process."""
     draw = numpy.random.default_rng(1)
     edges = draw.integers(0, NODES, (2, EDGES))
@@ -44,7 +48,7 @@ def make_graph(folder):
     return DistGraph("check", part_config=config)
 
 
-def loader_of(g, prefetch=True, **options):
+def loader_of(g: DistGraph, prefetch: bool = True, **options: Any) -> DistNodeDataLoader:
     sampler = NeighborSampler(
         [10, 5], prefetch_node_feats=["feat"] if prefetch else [], prefetch_labels=["label"]
     )
@@ -53,12 +57,10 @@ def loader_of(g, prefetch=True, **options):
     )
 
 
-def compare(g):
+def compare(g: DistGraph) -> None:
     """Compares every tensor of the first batches."""
     equal = True
-    for (a, b, here), (c, d, there), _ in zip(
-        loader_of(g), loader_of(g, device="cuda"), range(20)
-    ):
+    for (a, b, here), (c, d, there), _ in zip(loader_of(g), loader_of(g, device="cuda"), range(20)):
         pairs = [(a, c), (b, d), (here[0].srcdata["feat"], there[0].srcdata["feat"])]
         pairs.append((here[-1].dstdata["label"], there[-1].dstdata["label"]))
         for one, two in zip(here, there):
@@ -82,7 +84,8 @@ def compare(g):
     check("Block.to moves all", torch.equal(there.srcdata["feat"].cpu(), block.srcdata["feat"]))
 
 
-def gradients(g):
+def gradients(g: DistGraph) -> None:
+    """Compares the rows that embeddings get by gradients of the host and of the GPU."""
     rows = []
     for device in (None, "cuda"):
         embedding = DistEmbedding(g.num_nodes(), 8, init_func=lambda shape, _: torch.ones(shape))
@@ -95,9 +98,9 @@ def gradients(g):
 
 
 class Model(torch.nn.Module):
-    """Two layers of means, and as many products of matrices as make a step last `ms`."""
+    """A model of two layers of means, which also multiplies matrices `repeats` times for each batch."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.layers = torch.nn.ModuleList(
             [torch.nn.Linear(WIDTH, WIDTH), torch.nn.Linear(WIDTH, 16)]
@@ -106,7 +109,7 @@ class Model(torch.nn.Module):
         self.repeats = 1
         self.register_buffer("noise", torch.randn(4096, 4096))
 
-    def forward(self, blocks, h):
+    def forward(self, blocks: list[graphd.Block], h: torch.Tensor) -> torch.Tensor:
         for block, layer in zip(blocks, self.layers):
             u, v = block.coo()
             sums = torch.zeros(block.num_dst_nodes(), h.shape[1], device=h.device)
@@ -117,8 +120,9 @@ class Model(torch.nn.Module):
         return h + 0 * deep.mean()
 
 
-def train(model, optimizer, steps):
-    for _, _, blocks in steps:
+def train(model: Model, optimizer: torch.optim.Optimizer, batches: Iterable[Any]) -> None:
+    """Trains with some batches, and waits for the GPU."""
+    for _, _, blocks in batches:
         logits = model(blocks, blocks[0].srcdata["feat"])
         loss = torch.nn.functional.cross_entropy(logits, blocks[-1].dstdata["label"])
         optimizer.zero_grad()
@@ -127,16 +131,18 @@ def train(model, optimizer, steps):
     torch.cuda.synchronize()
 
 
-def seconds(function, *arguments):
+def seconds(function: Callable[..., Any], *arguments: Any) -> float:
+    """Returns how long a function takes."""
     torch.cuda.synchronize()
     begin = time.perf_counter()
     function(*arguments)
     return time.perf_counter() - begin
 
 
-def overlap(events):
+def overlap(events: Iterable[Any]) -> float:
     """Returns which part of the copies from the host has run beside kernels."""
-    copies, kernels = [], []
+    copies: list[tuple[float, float]] = []
+    kernels: list[tuple[float, float]] = []
     for event in events:
         if event.device_type != torch.autograd.DeviceType.CUDA:
             continue
@@ -146,7 +152,7 @@ def overlap(events):
         elif "Mem" not in event.name:
             kernels.append(span)
     kernels.sort()
-    total = hidden = 0
+    total = hidden = 0.0
     for begin, end in copies:
         total += end - begin
         at = begin
@@ -157,20 +163,21 @@ def overlap(events):
     return hidden / total if total else 0.0
 
 
-def speed(g):
+def speed(g: DistGraph) -> None:
+    """Compares an epoch with the model alone, and finds out whether copies run beside kernels."""
     model = Model().cuda()
     optimizer = torch.optim.Adam(model.parameters())
     loader = loader_of(g, device="cuda")
     train(model, optimizer, loader)  # warms everything up
     loading = seconds(lambda: [None for _ in loader])
     one = [next(iter(loader))]
-    step = min(seconds(train, model, optimizer, one) for _ in range(5))
+    shortest = min(seconds(train, model, optimizer, one) for _ in range(5))
     # The model has to take longer than sampling, or an epoch says nothing about copies.
-    per_repeat = max(step, 1e-4)
+    per_repeat = max(shortest, 1e-4)
     model.repeats = max(1, round(1.5 * loading / len(loader) / per_repeat))
     while seconds(train, model, optimizer, one * 5) / 5 < 1.2 * loading / len(loader):
         model.repeats *= 2
-    kept = [step for step, _ in zip(loader, range(8))]
+    kept = [batch for batch, _ in zip(loader, range(8))]
     alone = (kept * (len(loader) // len(kept) + 1))[: len(loader)]
     compute = min(seconds(train, model, optimizer, alone) for _ in range(2))
     epoch = min(seconds(train, model, optimizer, loader) for _ in range(2))
@@ -179,15 +186,16 @@ def speed(g):
         epoch <= 1.1 * compute,
         f"{epoch:.3f} s, {compute:.3f} s alone: {epoch / compute:.3f}",
     )
-    steps = (step for step, _ in zip(loader, range(15)))
+    batches = (batch for batch, _ in zip(loader, range(15)))
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as made:
-        train(model, optimizer, steps)
+        train(model, optimizer, batches)
     part = overlap(made.events())
     check("copies run beside kernels", part > 0.8, f"{part:.2f} of their time")
-    print("pinned memory:", loader._delivery.pool.statistics())
+    if loader._delivery is not None:
+        print("pinned memory:", loader._delivery.pool.statistics())
 
 
-def main():
+def main() -> None:
     if not torch.cuda.is_available():
         sys.exit(f"gpu_check: torch {torch.__version__} has no CUDA here")
     print(torch.cuda.get_device_name(), torch.__version__)

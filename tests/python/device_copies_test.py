@@ -91,7 +91,8 @@ class Copies(unittest.TestCase):
         large = torch.arange(1 << 17)
         self.assertTrue(torch.equal(copier.finish(copier.start([large]))[0], large))
         self.assertEqual(sum(device.pinned_sizes), 1 << 17)
-        self.assertEqual(pool.statistics()["refusals"], 1)
+        statistics = pool.statistics()
+        self.assertEqual([statistics["refusals"], statistics["free_bytes"]], [1, 1 << 17])
 
     def test_a_failed_copy_gives_its_buffer_back(self):
         device, pool, copier = self.copier()
@@ -100,16 +101,6 @@ class Copies(unittest.TestCase):
             copier.start(TENSORS)
         self.assertEqual(pool.statistics()["lent_bytes"], 0)
         self.assertGreater(pool.statistics()["free_bytes"], 0)
-
-    def test_a_closed_pool_is_empty(self):
-        _, pool, copier = self.copier()
-        copy = copier.start(TENSORS)
-        pool.close()
-        held = pool.statistics()
-        self.assertEqual(
-            [held[name] for name in ("lent_bytes", "copying_bytes", "free_bytes")], [0, 0, 0]
-        )
-        self.assertTrue(equal(copier.finish(copy), TENSORS))
 
 
 if __name__ == "__main__":

@@ -40,6 +40,20 @@ class Gradients(support.GraphTest):
             found = self.trained(LateDevice())
         self.assertFalse(torch.equal(found, self.trained(None)))
 
+    def test_copies_of_many_gradients_before_a_step_are_few(self):
+        embedding, device = self.embedding(), LateDevice()
+        optimizer = SparseSGD([embedding], lr=0.5, sum_duplicates=True)
+        ids = torch.arange(3)
+        for _ in range(100):
+            embedding(ids, device).sum().backward()
+        self.assertEqual(len(embedding._gradients._waiting), 64)
+        device.current_stream().run(100)  # the copies end
+        embedding(ids, device).sum().backward()
+        self.assertEqual(len(embedding._gradients._waiting), 1)
+        ids.add_(100)  # ids belong to the caller
+        optimizer.step()
+        self.assertEqual(embedding.weight[:4, 0].tolist(), [1 - 0.5 * 101] * 3 + [1])
+
     def test_discarded_gradients_are_not_applied(self):
         embedding = self.embedding()
         optimizer = SparseSGD([embedding], lr=0.1)

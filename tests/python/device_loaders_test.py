@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests that loaders deliver the same batches to a device, one ahead of the model."""
 
+import collections
 import gc
 import os
 import threading
+import types
 import unittest.mock
 import warnings
 import weakref
@@ -12,6 +14,7 @@ import torch
 
 import graphd
 import support
+from graphd.device.delivery import Delivery
 from graphd.device.parts import Parts
 from graphd.device.pinned_pool import PinnedPool
 from graphd.distributed import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader, DistTensor
@@ -27,7 +30,7 @@ FOLLOWS = ("user", "follows", "user")
 
 
 def tensors_of(value):
-    """Returns all tensors of a step as lists."""
+    """Returns all tensors of a batch as lists."""
     if isinstance(value, torch.Tensor):
         return value.tolist(), value.dtype, value.shape
     if isinstance(value, dict):
@@ -45,13 +48,13 @@ def tensors_of(value):
 
 class Loaders(support.GraphTest):
     def check(self, make):
-        """Compares all steps with those that stay on the host, in two epochs."""
+        """Compares all batches with those that stay on the host, in two epochs."""
         device = LateDevice()
         here, there = make(device=None), make(device=device)
         self.assertEqual(len(here), len(there))
         for _ in range(2):
-            expected = [tensors_of(step) for step in here]
-            self.assertEqual([tensors_of(step) for step in there], expected)
+            expected = [tensors_of(batch) for batch in here]
+            self.assertEqual([tensors_of(batch) for batch in there], expected)
             self.assertEqual(len(expected), len(here))
         self.assertEqual(device.copies, 2 * len(expected))
         return there
@@ -116,8 +119,8 @@ class Loaders(support.GraphTest):
                 )
             )
         device = LateDevice()
-        steps = list(DistDataLoader(range(2), 1, collate_fn=lambda items: None, device=device))
-        self.assertEqual(steps, [None, None])
+        batches = list(DistDataLoader(range(2), 1, collate_fn=lambda items: None, device=device))
+        self.assertEqual(batches, [None, None])
 
     def test_rows_that_change_are_read_on_first_access(self):
         g = self.standalone()
@@ -169,45 +172,71 @@ class Loaders(support.GraphTest):
         self.assertIs(rebuild(parts.tensors)[0], elsewhere)
 
     def test_an_epoch_that_is_left_early_returns_its_buffers(self):
-        g = self.standalone()
-        device = LateDevice()
-        loader = self.nodes(g)(device=device)
-        before = threading.active_count()
+        loader = self.nodes(self.standalone())(device=LateDevice())
+        before = self.threads()
         for _ in range(3):
-            for step in loader:
-                tensors_of(step)
+            for batch in loader:
+                tensors_of(batch)
                 break
-        self.assertEqual(threading.active_count(), before)
-        pool = loader._delivery.pool
-        self.assertEqual(pool.statistics()["lent_bytes"], 0)
-        loader._delivery.close()
-        held = pool.statistics()
-        self.assertEqual([held["copying_bytes"], held["free_bytes"]], [0, 0])
-        self.assertEqual(len(list(loader)), len(loader))
+        self.assertEqual(len(list(loader)), len(loader))  # behind the batches that were dropped
+        self.assertEqual(loader._delivery.pool.statistics()["lent_bytes"], 0)
+        (thread,) = self.threads() - before
+        del loader, batch
+        thread.join(60)
+        self.assertFalse(thread.is_alive())
 
-    def test_an_error_of_a_batch_reaches_its_step(self):
+    def threads(self):
+        return {each for each in threading.enumerate() if each.name.startswith("graphd-delivery")}
+
+    def test_leaving_waits_for_no_batch_and_one_thread_makes_all(self):
+        delivery = Delivery(LateDevice())
+        asked, go, threads, log = threading.Event(), threading.Event(), set(), []
+
+        def make():
+            log.append("begins")
+            try:
+                yield torch.tensor(0)
+                asked.set()
+                go.wait(20)
+                log.append("goes on")
+                threads.add(threading.current_thread())
+                yield torch.tensor(1)
+            finally:
+                log.append("ends")
+
+        first = delivery.batches(make)
+        self.assertEqual(next(first).item(), 0)
+        self.assertTrue(asked.wait(60))
+        first.close()
+        self.assertEqual(log, ["begins"])
+        go.set()
+        self.assertEqual([batch.item() for batch in delivery.batches(make)], [0, 1])
+        self.assertEqual(log, ["begins", "goes on", "ends"] * 2)
+        self.assertEqual(len(threads), 1)
+
+    def test_an_error_is_raised_in_the_place_of_its_batch(self):
         def collate(items):
             if items[0] == 4:
                 raise RuntimeError("batch 2 is broken")
             return torch.tensor(items)
 
         loader = DistDataLoader(range(8), 2, collate_fn=collate, device=LateDevice())
-        steps = iter(loader)
-        self.assertEqual([next(steps).tolist(), next(steps).tolist()], [[0, 1], [2, 3]])
+        batches = iter(loader)
+        self.assertEqual([next(batches).tolist(), next(batches).tolist()], [[0, 1], [2, 3]])
         with self.assertRaisesRegex(RuntimeError, "batch 2 is broken"):
-            next(steps)
+            next(batches)
         self.assertEqual(loader._delivery.pool.statistics()["lent_bytes"], 0)
 
-    def test_a_step_is_freed_before_the_next_is_given(self):
+    def test_a_batch_is_freed_before_the_next_is_given(self):
         loader = self.nodes(self.standalone())(device=LateDevice())
         gc.disable()
         self.addCleanup(gc.enable)
-        steps = iter(loader)
-        block = weakref.ref(next(steps)[2][0])
+        batches = iter(loader)
+        block = weakref.ref(next(batches)[2][0])
         self.assertIsNone(block())
-        steps.close()
+        batches.close()
 
-    def test_the_next_copy_is_started_before_a_step_is_given(self):
+    def test_the_next_batch_is_made_before_a_batch_is_given(self):
         device, asked = LateDevice(), []
         reached = threading.Event()
 
@@ -217,43 +246,57 @@ class Loaders(support.GraphTest):
                 reached.set()
             return torch.tensor(items)
 
-        steps = iter(DistDataLoader(range(4), 1, collate_fn=collate, device=device, num_workers=0))
-        self.assertEqual(next(steps).tolist(), [0])
+        batches = iter(
+            DistDataLoader(range(4), 1, collate_fn=collate, device=device, num_workers=0)
+        )
+        self.assertEqual(next(batches).tolist(), [0])
         self.assertTrue(reached.wait(10))
-        steps.close()
+        batches.close()
         self.assertEqual(asked, [0, 1])
 
-    def test_faults_of_the_copies_are_found(self):
-        g = self.standalone()
-        make = self.nodes(g)
-        expected = self.read(make(device=None))
-
+    def test_a_missing_wait_is_found(self):
+        make = self.nodes(self.standalone())
         device = LateDevice()
         device.wait = lambda stream, event: None
-        self.assertNotEqual(self.read(make(device=device)), expected)
-        give_back = PinnedPool.give_back
+        self.assertNotEqual(self.read(make(device=device)), self.read(make(device=None)))
+
+    def test_a_buffer_that_is_used_too_early_is_found(self):
+        make = self.nodes(self.standalone())
+        device, second = LateDevice(), threading.Event()
+        copy, wait, give_back = device.copy, device.wait, PinnedPool.give_back
+
+        def note(*arguments):
+            event = copy(*arguments)
+            if device.copies == 2:
+                second.set()
+            return event
+
+        def wait_late(*arguments):
+            self.assertTrue(second.wait(60))
+            wait(*arguments)
+
+        device.copy, device.wait = note, wait_late
         with unittest.mock.patch.object(
-            PinnedPool, "give_back", lambda self, buffer, event=None: give_back(self, buffer)
+            PinnedPool, "give_back", lambda pool, buffer, event: give_back(pool, buffer)
         ):
-            # Whether the next step is packed before a copy's end depends on the threads.
-            found = any(self.read(make(device=LateDevice())) != expected for _ in range(100))
-        self.assertTrue(found)
+            found = self.read(make(device=device))
+        self.assertNotEqual(found[0], self.read(make(device=None))[0])
 
     def read(self, loader):
-        """Returns the ids of the nodes of all steps. The edges may be wrong here, so that nothing may
+        """Returns the ids of the nodes of all batches. The edges may be wrong here, so that nothing may
         be computed from them."""
-        return [tensors_of(step[:2]) for step in loader]
+        return [tensors_of(batch[:2]) for batch in loader]
 
     def test_pinned_batches_belong_to_the_caller(self):
         g = self.standalone()
         make = self.nodes(g, prefetch_node_feats={"user": sorted(g.nodes["user"].data)[:1]})
-        expected = [tensors_of(step) for step in make()]
+        expected = [tensors_of(batch) for batch in make()]
         device = LateDevice()
-        with unittest.mock.patch("graphd.device.platform.pinning_platform", lambda: device):
-            steps = list(make(pin_memory=True))
-        self.assertEqual([tensors_of(step) for step in steps], expected)
-        self.assertTrue(all(device.is_pinned(inputs["user"]) for inputs, _, _ in steps))
-        self.assertEqual(len(device.pinned_sizes), len(steps))
+        with unittest.mock.patch("graphd.device.platform.pinning_platform", lambda _: device):
+            batches = list(make(pin_memory=True))
+        self.assertEqual([tensors_of(batch) for batch in batches], expected)
+        self.assertTrue(all(device.is_pinned(inputs["user"]) for inputs, _, _ in batches))
+        self.assertEqual(len(device.pinned_sizes), len(batches))
 
     @unittest.mock.patch("torch.cuda.is_available", lambda: False)
     def test_without_cuda(self):
@@ -261,7 +304,10 @@ class Loaders(support.GraphTest):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             loader = make(pin_memory=True)
-        self.assertIn("no CUDA here", str(caught[0].message))
+            DistDataLoader(range(4), 2, pin_memory=True)
+        for each in caught:
+            self.assertIn("no CUDA here", str(each.message))
+        self.assertEqual([each.filename for each in caught], [__file__] * 2)
         self.assertEqual(len(list(loader)), len(loader))
         for device in ("cuda", "cuda:1", 0, torch.device("cuda")):
             with self.assertRaisesRegex(graphd.errors.InvalidError, "or leave device out"):
@@ -279,17 +325,71 @@ class Loaders(support.GraphTest):
         read, write = os.pipe()
         child = os.fork()
         if child == 0:
+            message = "no error"
             try:
                 iter(loader)
-                message = "no error"
-            except graphd.errors.InvalidError as error:
-                message = str(error)
-            os.write(write, message.encode())
-            os._exit(0)
+            except BaseException as error:
+                message = repr(error)
+            finally:
+                os.write(write, message.encode())
+                os._exit(0)  # the tests are the parent's
         os.close(write)
         with os.fdopen(read) as pipe:
-            self.assertIn("was made before this process was forked", pipe.read())
+            self.assertRegex(pipe.read(), "^InvalidError.*was made before this process was forked")
         os.waitpid(child, 0)
+
+    def test_containers_keep_their_types(self):
+        packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
+        pair = collections.namedtuple("Pair", ["a", "b"])
+        found = collections.defaultdict(list, a=[torch.tensor(1)])
+        batch = {
+            "ordered": collections.OrderedDict(b=torch.tensor(2), a=3),
+            "default": found,
+            "user": collections.UserDict(a=torch.tensor(4)),
+            "view": types.MappingProxyType({"a": torch.tensor(5)}),
+            "pair": pair(torch.tensor(6), "text"),
+            "size": torch.Size([1, 2]),
+            "list": [(torch.tensor(7),)],
+            "packed": packed,
+        }
+        loader = DistDataLoader([0], 1, collate_fn=lambda _: batch, device=LateDevice())
+        (there,) = loader
+        for name in ("ordered", "default", "user", "pair", "size", "list", "packed"):
+            self.assertIs(type(there[name]), type(batch[name]), name)
+        self.assertEqual(list(there["ordered"]), ["b", "a"])
+        self.assertEqual(there["view"], {"a": torch.tensor(5)})
+        self.assertEqual(there["default"]["none"], [])
+        self.assertEqual(sorted(found), ["a"])
+        self.assertIsNot(there["user"]["a"], batch["user"]["a"])
+        self.assertEqual((there["pair"].a.item(), there["list"][0][0].item()), (6, 7))
+        self.assertTrue(torch.equal(there["packed"].data, packed.data))
+
+
+class Blocks(support.GraphTest):
+    def block(self, **options):
+        g = self.standalone()
+        feats = {"user": sorted(g.nodes["user"].data)[:1]}
+        sampler = NeighborSampler([3], prefetch_node_feats=feats)
+        loader = DistNodeDataLoader(g, {"user": [1, 2]}, sampler, batch_size=2, seed=1, **options)
+        return next(iter(loader))[2][0]
+
+    def test_a_block_that_is_moved_again_keeps_its_edges(self):
+        block = self.block(device=LateDevice())
+        moved = block.to("cpu")
+        for etype in block.canonical_etypes:
+            for before, after in zip(block.csc(etype), moved.csc(etype)):
+                self.assertEqual(before.data_ptr(), after.data_ptr())
+            self.assertEqual(block.to("meta").csc(etype)[0].device.type, "meta")
+
+    def test_a_block_is_moved_through_pinned_memory(self):
+        device, block = LateDevice(), self.block()
+        there = block.to(device, non_blocking=True)
+        self.assertEqual((device.copies, len(device.pinned_sizes)), (1, 1))
+        self.assertEqual(tensors_of(there), tensors_of(block))
+        for etype in block.canonical_etypes:
+            for before, after in zip(block.csc(etype), there.csc(etype)):
+                if len(before):
+                    self.assertNotEqual(before.data_ptr(), after.data_ptr())
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from graphd.distributed import (
     sample_neighbors,
 )
 from graphd.sampling import NeighborSampler
+from late_device import LateDevice
 
 
 class Interrupt(support.GraphTest):
@@ -46,6 +47,17 @@ class Interrupt(support.GraphTest):
         collating = DistDataLoader(
             torch.arange(300), 10, num_workers=2, collate_fn=lambda ids: feat[torch.tensor(ids)]
         )
+        device = LateDevice()
+        delivered = DistNodeDataLoader(
+            g, nodes, NeighborSampler([3]), device, batch_size=10, num_workers=2
+        )
+        self.assertEqual(len(list(delivered)), len(delivered))
+        delivered_items = DistDataLoader(
+            *(torch.arange(300), 10),
+            num_workers=2,
+            collate_fn=lambda ids: feat[torch.tensor(ids)],
+            device=device,
+        )
         stopped = self.daemons().processes[1]
         stopped.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, stopped.pid, os.WSTOPPED | os.WNOWAIT)
@@ -55,6 +67,9 @@ class Interrupt(support.GraphTest):
             self.interrupted(lambda: g.find_edges(list(range(1200)), "follows"))
             self.interrupted(functools.partial(list, loader))
             self.interrupted(lambda: list(collating))
+            for each in (delivered, delivered_items):
+                self.interrupted(functools.partial(list, each))
+                self.interrupted(functools.partial(iter, each))  # behind the batch that is made
             self.interrupted(lambda: DistTensor((300, 2), torch.float32, name="never"))
             begin = time.monotonic()
             del loader
@@ -62,6 +77,8 @@ class Interrupt(support.GraphTest):
         finally:
             stopped.send_signal(signal.SIGCONT)
         self.assertEqual(feat[nodes["user"]].shape, (300, 16))
+        for each in (delivered, delivered_items):
+            self.assertEqual(len(list(each)), len(each))
 
     def test_waiting_for_other_trainers(self):
         daemons = self.daemons()

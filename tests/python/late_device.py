@@ -73,8 +73,11 @@ class LateDevice(Platform):
     def copy(self, target, source, stream):
         self.copies += 1
         event = stream.add(lambda: target.copy_(source))
-        if not self.is_pinned(source) and not self.is_pinned(target):
-            event.synchronize()  # CUDA has read pageable memory when the call returns
+        is_pageable = not self.is_pinned(source) and not self.is_pinned(target)
+        # CUDA has read pageable memory when the call returns. What the caller's stream computes next
+        # comes after the copy, and this device computes at once.
+        if is_pageable or (stream is self._current and not self.is_pinned(target)):
+            event.synchronize()
         return event
 
     def wait(self, stream, event):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the package as a whole: the time of its import, the modules that it imports, its names."""
+"""Tests the package as a whole: the modules that it imports, its names."""
 
 import inspect
 import json
@@ -20,20 +20,17 @@ def python(code):
 
 
 class Package(unittest.TestCase):
-    def test_import_takes_less_than_250_ms_of_a_processor(self):
+    def test_import_loads_few_modules_and_none_of_other_packages(self):
+        # Their number decides how long an import takes, and does not depend on the machine's load.
         code = (
-            "import time; begin = time.process_time(); import graphd; "
-            "print(time.process_time() - begin)"
+            "import sys, json; before = set(sys.modules); import graphd; alone = set(sys.modules); "
+            "import graphd.distributed, graphd.sampling, graphd.device; "
+            "print(json.dumps([sorted(each - before) for each in (alone, set(sys.modules))]))"
         )
-        # A loaded machine takes up to twice the time of an idle one.
-        self.assertLess(min(float(python(code)) for _ in range(10)), 0.25)
-
-    def test_import_does_not_import_torch_and_numpy(self):
-        code = (
-            "import graphd, graphd.distributed, graphd.sampling, sys, json; "
-            "print(json.dumps([name for name in ('torch', 'numpy') if name in sys.modules]))"
-        )
-        self.assertEqual(json.loads(python(code)), [])
+        alone, together = json.loads(python(code))
+        self.assertLess(len(alone), 180)
+        packages = {name.partition(".")[0] for name in together}
+        self.assertEqual(packages - sys.stdlib_module_names, {"graphd"})
 
     def test_everything_works_without_torch(self):
         code = (

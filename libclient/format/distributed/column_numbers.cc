@@ -81,18 +81,16 @@ void SummarizeItems(const ArrowColumn& items, int64_t begin, int64_t end, Column
       }
       summary.range.Add(static_cast<float>(value));
     } else {
+      // A column of float32 gets whole numbers as Convert makes them: by way of double.
+      summary.range.Add(static_cast<float>(static_cast<double>(value)));
       if constexpr (std::is_same_v<T, uint64_t>) {
-        summary.numbers.AddUnsigned(value);
-        // Convert rounds twice, too.
-        summary.range.Add(static_cast<float>(static_cast<double>(value)));
-        // The column is floating, so that the range of whole numbers is not used.
-        if (value > INT64_MAX) return;
+        // This number makes the column floating, so that `least` and `most` are not used.
+        if (value > INT64_MAX) return summary.numbers.AddUnsigned(value);
       }
       const auto whole = static_cast<int64_t>(value);
       summary.numbers.AddInt(whole);
       summary.least = std::min(summary.least, whole);
       summary.most = std::max(summary.most, whole);
-      summary.range.Add(static_cast<float>(whole));
     }
   };
   ForEachNumber(items, begin, end, number, [&] {

@@ -7,13 +7,14 @@ how it is used.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import backend
 from ..errors import InvalidError
 
 if TYPE_CHECKING:
+    from ..graph_base import GraphBase
     from .delivery import Delivery
     from .row_cache import DeviceRowCache as DeviceRowCache
 else:
@@ -26,10 +27,16 @@ else:
         raise AttributeError(f"module 'graphd.device' has no attribute {name!r}")
 
 
-__all__ = ["DeviceRowCache", "delivery_for"]
+__all__ = ["DeviceRowCache", "delivered", "delivery_for"]
 
 
-def delivery_for(device: Any, pin_memory: bool, row_caches: Sequence[Any] = ()) -> Delivery | None:
+def delivery_for(
+    device: Any,
+    pin_memory: bool,
+    row_caches: Sequence[Any] | None = (),
+    g: GraphBase | None = None,
+    stacklevel: int = 4,
+) -> Delivery | None:
     """Returns what delivers the batches of a loader; None if they stay where they are made.
 
     Parameters
@@ -37,6 +44,10 @@ def delivery_for(device: Any, pin_memory: bool, row_caches: Sequence[Any] = ()) 
     device : str, int, torch.device or Platform, optional
     pin_memory : bool
     row_caches : list of DeviceRowCache
+    g : DistGraph, optional
+        The graph of the loader.
+    stacklevel : int
+        The calls from a warning up to the caller of the loader's constructor, which calls this.
 
     Returns
     -------
@@ -63,6 +74,22 @@ def delivery_for(device: Any, pin_memory: bool, row_caches: Sequence[Any] = ()) 
     from .platform import pinning_platform, platform_of
 
     if is_cpu:
-        platform = pinning_platform()
+        platform = pinning_platform(stacklevel)
         return None if platform is None else Delivery(platform, is_pinning=True)
-    return Delivery(platform_of(device), row_caches=row_caches)
+    return Delivery(platform_of(device), row_caches=row_caches, g=g)
+
+
+def delivered(delivery: Delivery | None, make: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+    """Begins an epoch, and returns its batches where a delivery brings them.
+
+    Parameters
+    ----------
+    delivery : Delivery, optional
+    make : callable
+        Begins the epoch, and returns the batches in host memory.
+
+    Returns
+    -------
+    iterator
+    """
+    return make() if delivery is None else delivery.batches(make)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of a loader on a device, one ahead of the model."""
+"""The delivery of batches to a device, one ahead of the model."""
 
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -14,19 +15,20 @@ from typing import Any
 import torch
 
 from ..errors import InvalidError
+from ..graph_base import GraphBase
 from .copier import Copier, Copy
-from .packing import Packing
+from .packing import pinned
 from .parts import Parts, Rebuild
 from .pinned_pool import PinnedPool
 from .platform import Platform
 from .row_cache import AddRows, DeviceRowCache
 
-_END = object()  # a step may be None
+_END = object()  # a batch may be None
 
 
 @dataclass
 class _Started:
-    """A step whose tensors are on their way."""
+    """A batch whose tensors are on their way."""
 
     copy: Copy
     rebuild: Rebuild
@@ -34,101 +36,128 @@ class _Started:
 
 
 class Delivery:
-    """A mover of a loader's steps to a device.
+    """A mover of a loader's batches to a device.
 
-    A thread of its own takes a step from the loader, writes its tensors to a buffer of pinned
-    memory, and starts one copy, while the caller computes the step before. What may change between
-    steps, such as rows of a `DistTensor` that is no feature, is read by the caller on first access.
+    A thread of its own takes a batch from the loader, writes its tensors to a buffer of pinned
+    memory, and starts one copy, while the caller computes with the batch before. What may change
+    between batches, such as rows of a `DistTensor` that is no feature, is read by the caller on first
+    access. The thread alone uses what the loader iterates over, however many iterators there are: a
+    loader of the extension module has one caller at a time.
 
     Parameters
     ----------
     platform : Platform
-    row_caches : list of DeviceRowCache
+    row_caches : list of DeviceRowCache, optional
         The features that it adds to the first blocks' sources.
     is_pinning : bool
-        Whether steps stay in host memory instead, each in new pinned memory of its own.
+        Whether batches stay in host memory instead, each in new pinned memory of its own.
+    g : DistGraph, optional
+        The graph of the loader; it must be that of the caches.
     """
 
     def __init__(
         self,
         platform: Platform,
-        row_caches: Sequence[DeviceRowCache] = (),
+        row_caches: Sequence[DeviceRowCache] | None = (),
         is_pinning: bool = False,
+        g: GraphBase | None = None,
     ) -> None:
-        self.platform, self.row_caches = platform, list(row_caches)
+        self.platform, self.row_caches, self._g = platform, list(row_caches or ()), g
         for cache in self.row_caches:
             if not isinstance(cache, DeviceRowCache) or cache.platform.device != platform.device:
                 raise InvalidError(
                     f"row_caches: {cache!r} is no DeviceRowCache on {platform.device}; make one "
                     "with the loader's device"
                 )
+            if g is not None:
+                cache.check_graph(g)
         self.pool = PinnedPool(platform)
         self._is_pinning = is_pinning
+        # The executor starts its thread with the first epoch, and ends it with the last reference.
+        self._worker = ThreadPoolExecutor(
+            1, thread_name_prefix="graphd-delivery", initializer=platform.enter_thread
+        )
         self._copier: Copier | None = None  # made late, since it makes the device's context
         self._process = os.getpid()
 
-    def steps(self, host: Iterator[Any]) -> Iterator[Any]:
-        """Returns the steps of an iterator, on the device.
+    def batches(self, make: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+        """Begins an epoch, and returns its batches on the device.
+
+        Parameters
+        ----------
+        make : callable
+            Begins the epoch, and returns the batches in host memory.
+
+        Returns
+        -------
+        iterator
 
         Raises
         ------
         graphd.errors.InvalidError
             In a process that was forked after the loader was made.
         """
-        if os.getpid() != self._process:
+        if self._is_forked():
             raise InvalidError(
                 f"device {self.platform.device}: the loader was made before this process was "
                 "forked, where CUDA can't be used; make it here in a process that spawn starts, or "
                 "leave device and pin_memory out"
             )
-        return map(self._pinned, host) if self._is_pinning else self._ahead(host)
+        if self._is_pinning:
+            return map(self._pinned, make())
+        return self._ahead(*self._worker.submit(self._begin, make).result())
 
-    def close(self) -> None:
-        """Frees the pinned memory."""
-        self.pool.close()
+    def _is_forked(self) -> bool:
+        return os.getpid() != self._process
 
-    def _pinned(self, step: Any) -> Any:
+    def _pinned(self, batch: Any) -> Any:
         parts = Parts(torch.device("cpu"), is_pinning=True)
-        rebuild = parts.take(step)
-        packing = Packing(parts.tensors)
-        buffer = self.platform.pinned(packing.size)
-        packing.write(parts.tensors, buffer)
+        rebuild = parts.take(batch)
+        packing, buffer = pinned(self.platform, parts.tensors)
         return rebuild(packing.read(buffer))
 
-    def _ahead(self, host: Iterator[Any]) -> Iterator[Any]:
+    def _begin(self, make: Callable[[], Iterator[Any]]) -> tuple[Copier, Iterator[Any]]:
         if self._copier is None:
             self._copier = Copier(self.platform, self.pool)
-        start = functools.partial(self._start, self._copier, host)
-        worker = ThreadPoolExecutor(
-            1, thread_name_prefix="graphd-delivery", initializer=self.platform.enter_thread
-        )
-        waiting = collections.deque([worker.submit(start)])
+        return self._copier, make()
+
+    def _ahead(self, copier: Copier, host: Iterator[Any]) -> Iterator[Any]:
+        start = functools.partial(self._start, copier, host)
+        waiting = collections.deque([self._worker.submit(start)])
         try:
-            # No variable refers to a step: it would keep the batch while the next is made.
+            # No variable refers to a batch: it would keep it while the next is made.
             while waiting[0].result() is not None:
-                waiting.append(worker.submit(start))
-                yield self._finish(self._copier, waiting.popleft())
+                waiting.append(self._worker.submit(start))
+                yield self._finish(copier, waiting.popleft())
         finally:
-            worker.shutdown(wait=True, cancel_futures=True)
-            close = getattr(host, "close", None)
-            if close is not None:
-                close()
+            if not self._is_forked():  # the thread and the locks are the parent's
+                self._leave(waiting, host)
+
+    def _leave(self, waiting: Iterable[Future[_Started | None]], host: Iterator[Any]) -> None:
+        """Drops the batches ahead without waiting for the one that is being made."""
+        for future in waiting:
+            future.cancel()
+        close = getattr(host, "close", None)
+        # Without a thread, because the interpreter ends, the last reference closes it.
+        if close is not None:
+            with contextlib.suppress(RuntimeError):
+                self._worker.submit(close)  # behind the batch that is being made
 
     def _start(self, copier: Copier, host: Iterator[Any]) -> _Started | None:
-        """Starts the copy of the next step; returns None if there is none."""
-        step = next(host, _END)
-        if step is _END:
+        """Starts the copy of the next batch; returns None if there is none."""
+        batch = next(host, _END)
+        if batch is _END:
             return None
         parts = Parts(self.platform.device)
-        rebuild = parts.take(step)
-        cached = [cache.plan(step, parts) for cache in self.row_caches]
+        rebuild = parts.take(batch)
+        cached = [cache.plan(batch, parts, self._g) for cache in self.row_caches]
         return _Started(copier.start(parts.tensors), rebuild, cached)
 
     def _finish(self, copier: Copier, future: Future[_Started | None]) -> Any:
         started = future.result()
         assert started is not None
         there = copier.finish(started.copy)
-        step = started.rebuild(there)
+        batch = started.rebuild(there)
         for add_rows in started.cached:
-            add_rows(step, there)
-        return step
+            add_rows(batch, there)
+        return batch

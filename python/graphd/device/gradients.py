@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import collections
+import copy
 import threading
 from typing import Any
 
@@ -11,12 +13,15 @@ import torch
 from .. import _graphd
 from .platform import platform_of
 
+_MOST_COPIES = 64  # that are in progress at once
+
 
 class Gradients:
     """The gradients of an embedding that autograd has computed on a device since the last step.
 
     They are copied on the stream that computed them, so that nothing waits for them until `collect`.
-    A lock guards the list, because autograd has threads of its own.
+    Those that have arrived are handed to the embedding with the next ones, and the first are waited
+    for if there are too many. A lock guards the list, because autograd has threads of its own.
 
     Parameters
     ----------
@@ -27,7 +32,7 @@ class Gradients:
     def __init__(self, handle: _graphd.Embedding) -> None:
         self._handle = handle
         self._lock = threading.Lock()
-        self._waiting: list[tuple[Any, torch.Tensor, Any]] = []
+        self._waiting: collections.deque[tuple[Any, torch.Tensor, Any]] = collections.deque()
 
     def rows(self, idx: Any, rows: torch.Tensor, device: Any) -> torch.Tensor:
         """Returns rows on a device, with the gradients' way back where autograd records."""
@@ -37,6 +42,8 @@ class Gradients:
             there = rows.clone()
         if not torch.is_grad_enabled():
             return there
+        # The caller may change the ids before the gradients are there.
+        idx = idx.clone() if isinstance(idx, torch.Tensor) else copy.copy(idx)
 
         def bring(gradients: torch.Tensor) -> None:
             gradients = gradients.detach().contiguous()
@@ -47,6 +54,10 @@ class Gradients:
             event = platform.copy(here, gradients, stream)
             with self._lock:
                 self._waiting.append((idx, here, event))
+                while len(self._waiting) > _MOST_COPIES or (
+                    self._waiting and self._waiting[0][2].query()
+                ):
+                    self._hand_over()
 
         there.requires_grad_()
         there.register_hook(bring)
@@ -55,14 +66,19 @@ class Gradients:
     def collect(self) -> None:
         """Waits for the copies, and hands the gradients to the embedding."""
         with self._lock:
-            waiting, self._waiting = self._waiting, []
-        for idx, gradients, event in waiting:
-            event.synchronize()
-            self._handle.backward(idx, gradients)
+            while self._waiting:
+                self._hand_over()
+
+    def _hand_over(self) -> None:
+        """Waits for the first copy, and hands its gradients to the embedding."""
+        idx, gradients, event = self._waiting[0]
+        event.synchronize()  # an interruption leaves it in the list
+        self._waiting.popleft()
+        self._handle.backward(idx, gradients)
 
     def discard(self) -> None:
         """Forgets the gradients; memory that a copy still writes is kept until it has ended."""
         with self._lock:
-            waiting, self._waiting = self._waiting, []
+            waiting, self._waiting = self._waiting, collections.deque()
         for _, _, event in waiting:
             event.synchronize()

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import torch
 
+from .platform import Platform
+
 _ALIGNMENT = 256  # kernels of CUDA libraries expect it of a tensor
 
 
@@ -49,3 +51,11 @@ class Packing:
             # take a change of one tensor for a change of all.
             found.append(buffer[begin : begin + length].view(dtype).view(shape).data)
         return found
+
+
+def pinned(platform: Platform, tensors: Sequence[torch.Tensor]) -> tuple[Packing, torch.Tensor]:
+    """Returns tensors in new pinned memory: their places and the buffer."""
+    packing = Packing(tensors)
+    buffer = platform.pinned(packing.size)
+    packing.write(tensors, buffer)
+    return packing, buffer

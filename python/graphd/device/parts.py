@@ -1,25 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tensors of what a loader yields, and the same step made of other tensors."""
+"""The tensors of what a loader yields, and the same batch made of other tensors."""
 
 from __future__ import annotations
 
+import copy
+from collections import UserDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 
-from .packing import Packing
+from .packing import pinned
+from .platform import platform_of
 
 Rebuild = Callable[[list[torch.Tensor]], Any]
 
 
 class Parts:
-    """The host tensors of a step, each once, in the order in which they were found.
+    """The host tensors of a batch, each once, in the order in which they were found.
 
     Parameters
     ----------
     device : torch.device
-        The device of the steps that are rebuilt.
+        The device of the batches that are rebuilt.
     is_pinning : bool
         Whether only host tensors are moved, to pinned memory; others stay where they are.
 
@@ -47,8 +50,8 @@ class Parts:
         Parameters
         ----------
         value
-            A tensor, a block, a pair graph, a batch of PyG, or a tuple, list or dict of such. Other
-            things with a method ``to`` are moved by it, and the rest stays as it is.
+            A tensor, a block, a pair graph, a batch of PyG, or a tuple, list or mapping of such.
+            Other things with a method ``to`` are moved by it, and the rest stays as it is.
 
         Returns
         -------
@@ -60,15 +63,15 @@ class Parts:
         if callable(getattr(type(value), "take_apart", None)):  # a block or a subgraph
             rebuild: Rebuild = value.take_apart(self)
             return rebuild
-        if isinstance(value, Mapping):
-            items = {key: self.take(each) for key, each in value.items()}
-            return lambda there: {key: each(there) for key, each in items.items()}
-        if isinstance(value, (tuple, list)):
-            return self._sequence(value)
         if hasattr(value, "stores") and hasattr(value, "apply"):
             return self._pyg(value)
-        if callable(getattr(value, "to", None)) and not self.is_pinning:
-            return lambda there: value.to(self.device)
+        # A PackedSequence is a tuple, and BatchEncoding of transformers a mapping, that move themselves.
+        if callable(getattr(value, "to", None)):
+            return lambda there: value if self.is_pinning else value.to(self.device)
+        if isinstance(value, Mapping):
+            return self._mapping(value)
+        if isinstance(value, (tuple, list)):
+            return self._sequence(value)
         return lambda there: value
 
     def _tensor(self, value: torch.Tensor) -> Rebuild:
@@ -79,9 +82,25 @@ class Parts:
         place = self.add(value)
         return lambda there: there[place]
 
+    def _mapping(self, value: Any) -> Rebuild:
+        items = {key: self.take(each) for key, each in value.items()}
+        # A copy of another mapping may share its items with it.
+        if type(value) is dict or not isinstance(value, (dict, UserDict)):
+            return lambda there: {key: each(there) for key, each in items.items()}
+
+        def rebuild(there: list[torch.Tensor]) -> Any:
+            made = copy.copy(value)
+            for key, each in items.items():
+                made[key] = each(there)
+            return made
+
+        return rebuild
+
     def _sequence(self, value: Any) -> Rebuild:
-        parts = [self.take(each) for each in value]
         kind = type(value)
+        if kind is torch.Size:
+            return lambda there: value
+        parts = [self.take(each) for each in value]
         if hasattr(kind, "_fields"):  # a named tuple
             return lambda there: kind(*(each(there) for each in parts))
         make = list if isinstance(value, list) else tuple
@@ -104,13 +123,15 @@ class Parts:
 
 
 def sent(value: Any, device: Any) -> Any:
-    """Returns a value on a CUDA device, copied through new pinned memory on the current stream.
+    """Returns a value on a device, copied through new pinned memory on the current stream.
 
     PyTorch keeps the pinned memory until the copy has ended.
     """
-    parts = Parts(torch.device(device))
+    platform = platform_of(device)
+    parts = Parts(platform.device)
     rebuild = parts.take(value)
-    packing = Packing(parts.tensors)
-    buffer = torch.empty(packing.size, dtype=torch.uint8, pin_memory=True)
-    packing.write(parts.tensors, buffer)
-    return rebuild(packing.read(buffer.to(device, non_blocking=True)))
+    packing, buffer = pinned(platform, parts.tensors)
+    stream = platform.current_stream()
+    target = platform.allocate(packing.size, stream)
+    platform.copy(target, buffer, stream)
+    return rebuild(packing.read(target))

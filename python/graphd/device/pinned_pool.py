@@ -43,7 +43,7 @@ class PinnedPool:
         Returns
         -------
         uint8 tensor or None
-            None if there is no room even then.
+            None if there is no room even then, and at once if the pool as a whole is too small.
         """
         with self._lock:
             self._collect()
@@ -54,13 +54,13 @@ class PinnedPool:
                     self._reuses += 1
                     break
                 needed = _rounded(size)
-                if self._held() + needed > self._limit:
+                if needed <= self._limit < self._held() + needed:
                     self._free.clear()
                 if self._held() + needed <= self._limit:
                     buffer = self._platform.pinned(needed)
                     self._allocations += 1
                     break
-                if not self._copying:
+                if needed > self._limit or not self._copying:
                     self._refusals += 1
                     return None
                 self._copying[0][1].synchronize()
@@ -76,14 +76,6 @@ class PinnedPool:
                 self._free.append(buffer)
             else:
                 self._copying.append((buffer, event))
-
-    def close(self) -> None:
-        """Waits for copies in progress, and frees all buffers that are not lent."""
-        with self._lock:
-            for _, event in self._copying:
-                event.synchronize()
-            self._copying.clear()
-            self._free.clear()
 
     def statistics(self) -> dict[str, int]:
         """Returns the bytes that are lent, being copied and free, and how often buffers were

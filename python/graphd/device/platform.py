@@ -103,6 +103,11 @@ class CudaPlatform(Platform):
         tensor.record_stream(stream)
 
 
+def is_cuda(device: Any) -> bool:
+    """Returns whether a device is a CUDA device in any form, or a platform."""
+    return isinstance(device, (Platform, int)) or str(device).startswith("cuda")
+
+
 def platform_of(device: Any) -> Platform:
     """Returns the platform of a device: "cuda", "cuda:1", 1, a torch.device, or a platform.
 
@@ -134,14 +139,16 @@ def platform_of(device: Any) -> Platform:
     return CudaPlatform(found if found.index is not None else _current_device())
 
 
-def pinning_platform() -> Platform | None:
-    """Returns the platform whose host memory is pinned; None, with a warning, if there is none."""
+def pinning_platform(stacklevel: int) -> Platform | None:
+    """Returns the platform whose host memory is pinned; None, with a warning, if there is none. The
+    warning names the caller so many calls above.
+    """
     if torch.cuda.is_available():
         return CudaPlatform(_current_device())
     warnings.warn(
         f"pin_memory=True: torch {torch.__version__} has no CUDA here, so that memory is not pinned; "
         "leave pin_memory out",
-        stacklevel=4,
+        stacklevel=stacklevel,
     )
     return None
 

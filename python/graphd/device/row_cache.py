@@ -9,8 +9,11 @@ from typing import Any
 
 import torch
 
+from .. import backend
 from ..errors import InvalidError, OverloadedError
+from ..graph_base import GraphBase
 from ..names import NID
+from ..rows import from_the_end, row_ids
 from ..typing import Ids
 from .parts import Parts
 from .platform import platform_of
@@ -30,7 +33,7 @@ class DeviceRowCache:
     tensor : DistTensor
         A feature of nodes that has not been changed, as ``g.ndata["feat"]``.
     rows : int64 tensor
-        The rows to keep; those that occur twice are kept once.
+        The rows to keep, or a mask of them; those that occur twice are kept once.
     device : str, int or torch.device
     max_bytes : int, optional
         The greatest number of bytes of the device that it may take.
@@ -53,7 +56,7 @@ class DeviceRowCache:
             raise InvalidError(f"tensor {tensor!r}: give a feature of nodes; this one is of edges")
         self.platform, self._tensor = platform_of(device), tensor
         self.name, self.type = tensor.handle.name, tensor.handle.type
-        self._ids = torch.unique(torch.as_tensor(rows, dtype=torch.int64).cpu())
+        self._ids = torch.unique(self._row_ids(rows, "rows"))
         row_bytes = tensor[:0].element_size()
         for size in tensor.shape[1:]:
             row_bytes *= size
@@ -79,42 +82,97 @@ class DeviceRowCache:
         Returns
         -------
         tensor
-        """
-        parts = Parts(self.platform.device)
-        rows = self._plan(torch.as_tensor(ids, dtype=torch.int64).cpu(), parts)
-        return rows([each.to(self.platform.device) for each in parts.tensors])
-
-    def plan(self, step: Any, parts: Parts) -> AddRows:
-        """Adds what the device needs to make the rows of a step's input nodes.
-
-        Parameters
-        ----------
-        step : tuple
-            It ends with blocks in host memory.
-        parts : Parts
-
-        Returns
-        -------
-        callable
-            Adds the rows to the step, given the tensors of `parts` on the device.
 
         Raises
         ------
         graphd.errors.InvalidError
-            If the step does not end with blocks.
+            If they are no int64 ids, or the feature was changed after its rows were kept.
         """
-        blocks = step[-1] if isinstance(step, (tuple, list)) and step else None
-        if not isinstance(blocks, (tuple, list)) or not hasattr(blocks[0], "src_frames"):
+        self._check_unchanged(None)
+        parts = Parts(self.platform.device)
+        rows = self._plan(self._row_ids(ids, "ids"), parts)
+        return rows([each.to(self.platform.device) for each in parts.tensors])
+
+    def check_graph(self, g: GraphBase) -> None:
+        """Checks that the rows are those of a graph, so that its changes are noticed.
+
+        Parameters
+        ----------
+        g : DistGraph
+
+        Raises
+        ------
+        graphd.errors.InvalidError
+            If they are those of another `DistGraph`.
+        """
+        if self._tensor.g is not g:
             raise InvalidError(
-                "row_caches: expected steps that end with blocks, as those of DistNodeDataLoader; "
+                f"row_caches: {self!r} was made of a tensor of another DistGraph than the loader's; "
+                "make one of the loader's graph"
+            )
+
+    def plan(self, batch: Any, parts: Parts, g: GraphBase | None) -> AddRows:
+        """Adds what the device needs to make the rows of a batch's input nodes.
+
+        Parameters
+        ----------
+        batch : tuple
+            It ends with blocks in host memory.
+        parts : Parts
+        g : DistGraph, optional
+            The graph of the loader.
+
+        Returns
+        -------
+        callable
+            Adds the rows to the batch, given the tensors of `parts` on the device.
+
+        Raises
+        ------
+        graphd.errors.InvalidError
+            If the batch does not end with blocks, or the name has other rows by now.
+        """
+        blocks = batch[-1] if isinstance(batch, (tuple, list)) and batch else None
+        if (
+            not isinstance(blocks, (tuple, list))
+            or not blocks
+            or not hasattr(blocks[0], "src_frames")
+        ):
+            raise InvalidError(
+                "row_caches: expected batches that end with blocks, as those of DistNodeDataLoader; "
                 "leave row_caches out, and call the cache's get"
             )
+        self._check_unchanged(g)
         rows = self._plan(blocks[0].src_frames[self.type][NID], parts)
 
         def add(made: Any, there: list[torch.Tensor]) -> None:
+            self._check_unchanged(g)  # the batch was planned while the one before was computed
             made[-1][0].src_frames[self.type][self.name] = rows(there)
 
         return add
+
+    def _row_ids(self, rows: Any, what: str) -> torch.Tensor:
+        """Returns the ids of rows that were given as ids or a mask, in host memory."""
+        count = self._tensor.shape[0]
+        ids = torch.as_tensor(row_ids(backend.on_host(rows), count))
+        if len(ids.shape) == 1 and len(ids) == 0:
+            return torch.empty(0, dtype=torch.int64)  # an empty list is one of floats for PyTorch
+        if ids.dim() != 1 or ids.dtype != torch.int64:
+            raise InvalidError(
+                f"{what}: expected a list of int64 ids, got {ids.dtype} of shape {tuple(ids.shape)}"
+            )
+        counted = from_the_end(ids.numpy(), count)
+        return ids if counted is None else torch.as_tensor(counted)
+
+    def _check_unchanged(self, g: GraphBase | None) -> None:
+        """Raises InvalidError if the name has other rows now, in a loader's graph or by a change of
+        the feature itself."""
+        is_replaced = g is not None and not g.data(False, self.type, self.name).is_feature
+        if is_replaced or not self._tensor.handle.is_feature:
+            raise InvalidError(
+                f"{self!r}: the feature was changed or replaced after its rows were kept; leave the "
+                "cache out, since rows that can change are not kept"
+            )
 
     def _plan(
         self, ids: torch.Tensor, parts: Parts

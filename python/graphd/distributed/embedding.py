@@ -86,24 +86,28 @@ class DistEmbedding:
         float32 tensor, [len(idx), embedding_dim]
             With gradients where autograd records.
         """
-        idx = on_host(idx)
+        idx = backend.on_host(idx)
         rows = self.handle.forward(idx)
         if backend.chosen() != "torch":
             return rows
         import torch
 
-        from ..device.platform import Platform
+        if device is not None:
+            from ..device.platform import is_cuda
 
-        if isinstance(device, (Platform, int)) or str(device).startswith("cuda"):
-            from ..device.gradients import Gradients
-
-            if self._gradients is None:
-                self._gradients = Gradients(self.handle)
-            return self._gradients.rows(idx, rows, device)
+            if is_cuda(device):
+                return self._on_device().rows(idx, rows, device)
         if torch.is_grad_enabled():
             rows.requires_grad_()
             rows.register_hook(lambda gradients: self.handle.backward(idx, gradients))
         return rows if device is None else rows.to(device)
+
+    def _on_device(self) -> Gradients:
+        if self._gradients is None:
+            from ..device.gradients import Gradients
+
+            self._gradients = Gradients(self.handle)
+        return self._gradients
 
     def backward(self, idx: Ids, gradients: Tensor) -> None:
         """Adds gradients that were computed without autograd.
@@ -115,7 +119,7 @@ class DistEmbedding:
         gradients : float32 tensor, [len(idx), embedding_dim]
             Either may be on any device; from another one than the CPU it is copied.
         """
-        self.handle.backward(on_host(idx), on_host(gradients))
+        self.handle.backward(backend.on_host(idx), backend.on_host(gradients))
 
     def collect(self) -> None:
         """Waits for gradients that are on their way from a device. Optimisers call it."""
@@ -130,9 +134,3 @@ class DistEmbedding:
 
     def __repr__(self) -> str:
         return f"DistEmbedding('{self.name}', {self.num_embeddings}, {self.embedding_dim})"
-
-
-def on_host(tensor: Any) -> Any:
-    """Returns a tensor in host memory, for one on any device."""
-    is_there = str(getattr(tensor, "device", "cpu")).startswith("cpu")
-    return tensor if is_there else tensor.detach().cpu().contiguous()

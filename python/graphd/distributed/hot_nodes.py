@@ -12,7 +12,6 @@ from ..arguments import whole_number
 from ..errors import InvalidError
 from ..graph_base import GraphBase, graph_of
 from ..typing import Tensor
-from .embedding import on_host
 
 _NODES_AT_ONCE = 1 << 20
 
@@ -115,11 +114,13 @@ def nodes_by_access(
                 f"loader {loader!r}: expected batches that begin with their input nodes, as those of "
                 "DistNodeDataLoader do"
             )
-        counts[numpy.asarray(on_host(nodes), numpy.int64)] += 1  # the nodes of a batch are distinct
-    here = numpy.ones(len(counts), bool)
-    for some in _nodes(g, t, everywhere):
-        here[some] = False
-    counts[here] = 0
+        # The nodes of a batch are distinct.
+        counts[numpy.asarray(backend.on_host(nodes), numpy.int64)] += 1
+    if not everywhere:
+        here = numpy.ones(len(counts), bool)
+        for some in _nodes(g, t, False):
+            here[some] = False
+        counts[here] = 0
     found = numpy.flatnonzero(counts)
     return backend.from_numpy(found[_highest(counts[found], num_nodes)])
 

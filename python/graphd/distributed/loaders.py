@@ -15,7 +15,7 @@ from ..arguments import whole_number, whole_number_in
 from ..batch_data import LayerData, layers_of
 from ..block import Block
 from ..block_sampler import BlockSampler, Sample, check_times, of_edge_types, of_node_types
-from ..device import delivery_for
+from ..device import delivered, delivery_for
 from ..edge_prediction import EdgePredictionSampler, check_exclude
 from ..errors import InvalidError
 from ..graph_base import GraphBase, graph_of
@@ -35,7 +35,8 @@ class DistDataLoader:
     """A loader that cuts a dataset into batches and collates them on threads, ahead of the caller.
 
     Matches ``dgl.distributed.DistDataLoader``. Batches come in order. An epoch that is not finished
-    leaves nothing behind. If ``collate_fn`` raises, the step for its batch raises the error.
+    leaves nothing behind. If ``collate_fn`` raises, the iterator raises the error in the place of
+    its batch.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ class DistDataLoader:
         The seed of the orders.
     device : str, int or torch.device, optional
         The device of the tensors in batches, as `DistNodeDataLoader` has it: tensors, blocks, and
-        tuples, lists and dicts of them. With it, an error ends the epoch.
+        tuples, lists and dicts of them.
     pin_memory : bool
         Whether batches that stay in host memory are in pinned memory, which is new for each.
 
@@ -103,8 +104,7 @@ class DistDataLoader:
         return size // self.batch_size if self.drop_last else -(-size // self.batch_size)
 
     def __iter__(self) -> Iterator[Any]:
-        batches = self._batches()
-        return batches if self._delivery is None else self._delivery.steps(batches)
+        return delivered(self._delivery, self._batches)
 
     def _batches(self) -> Iterator[Any]:
         items = self._items()
@@ -161,16 +161,17 @@ class _Loader:
         sampler: BlockSampler,
         device: Any,
         pin_memory: bool,
-        row_caches: Sequence[DeviceRowCache],
+        row_caches: Sequence[DeviceRowCache] | None,
     ) -> None:
-        self._delivery = delivery_for(device, pin_memory, row_caches)
+        self.g = graph_of(g)
+        self._delivery = delivery_for(device, pin_memory, row_caches, self.g, stacklevel=5)
         if not hasattr(sampler, "prefetch_node_feats") or isinstance(sampler, type):
             raise InvalidError(
                 f"graph_sampler {sampler!r}: expected a BlockSampler, as "
                 "graphd.sampling.NeighborSampler([10, 25])"
             )
         backend.chosen()
-        self.g, self.sampler, self._epoch = graph_of(g), sampler, -1
+        self.sampler, self._epoch = sampler, -1
 
     def _options(
         self,
@@ -215,11 +216,13 @@ class _Loader:
         return self._loader.num_batches
 
     def __iter__(self) -> Iterator[Any]:
+        return delivered(self._delivery, self._batches)
+
+    def _batches(self) -> Iterator[Any]:
         self._epoch += 1
         self._loader.start_epoch(self._epoch)
         # A generator's variables would keep a batch while the next is made, so this is a map.
-        steps = map(self._unpack, iter(functools.partial(self._loader.next, self._epoch), None))
-        return steps if self._delivery is None else self._delivery.steps(steps)
+        return map(self._unpack, iter(functools.partial(self._loader.next, self._epoch), None))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} batches, {self.sampler!r})"
@@ -229,7 +232,7 @@ class _Loader:
         return properties(type(self).__name__, shown)
 
     def _unpack(self, batch: Any) -> tuple[Any, ...]:
-        """Returns the parts of a batch that a step yields."""
+        """Returns the parts of a batch that the iterator yields."""
         raise NotImplementedError
 
     def _blocks(self, batch: _graphd.Batch) -> list[Block]:
@@ -308,7 +311,7 @@ class DistNodeDataLoader(_Loader):
         seed: int | None = None,
         seed_times: Tensor | dict[str, Tensor] | None = None,
         pin_memory: bool = False,
-        row_caches: Sequence[DeviceRowCache] = (),
+        row_caches: Sequence[DeviceRowCache] | None = (),
         gb_padding: int = 1,
         use_ddp: bool = False,
     ) -> None:
@@ -363,11 +366,7 @@ class DistNodeDataLoader(_Loader):
     def __iter__(self) -> Iterator[Any]:
         if self._python is None:
             return super().__iter__()
-        return (
-            iter(self._python)
-            if self._delivery is None
-            else self._delivery.steps(iter(self._python))
-        )
+        return delivered(self._delivery, self._python.__iter__)
 
     def _unpack(self, batch: _graphd.Batch) -> tuple[Any, ...]:
         input_nodes, output_nodes = batch.nodes(self._ntypes)
@@ -444,7 +443,7 @@ class DistEdgeDataLoader(_Loader):
         negative_sampler: NegativeSampler | Function | None = None,
         seed_times: Tensor | dict[EdgeType, Tensor] | None = None,
         pin_memory: bool = False,
-        row_caches: Sequence[DeviceRowCache] = (),
+        row_caches: Sequence[DeviceRowCache] | None = (),
         gb_padding: int = 1,
         use_ddp: bool = False,
     ) -> None:

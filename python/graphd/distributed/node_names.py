@@ -12,9 +12,9 @@ from typing import Any
 from .. import backend
 from ..errors import CorruptError, InvalidError, NotFoundError
 from ..graph_base import GraphBase
+from ..rows import row_ids
 from ..typing import Ids, Tensor
 from .original_ids import ORIGINAL_ID, by_original_id, original_ids
-from .rows import row_ids
 
 __all__ = ["NodeNames"]
 

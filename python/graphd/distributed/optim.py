@@ -67,7 +67,6 @@ class _Optimizer:
         """Discards the gradients since the last step."""
         for each in self.params:
             each.reset_trace()
-        self.handle.zero_grad()
 
     def wait(self) -> None:
         """Waits for steps in progress (staleness); raises their errors."""

@@ -15,13 +15,13 @@ from ..arguments import text, whole_number
 from ..errors import DeniedError, InvalidError
 from ..graph_base import GraphBase, graph_of
 from ..html import properties
+from ..rows import from_the_end, is_list_of_rows, row_ids
 from ..typing import Ids, Tensor
 from . import current_graph
 from .elementwise import compare, pieces, shown_pieces, shown_read
 from .feature_copies import copy_feature
 from .init import Constant, Initializer
 from .policy import PartitionPolicy
-from .rows import from_the_end, is_list_of_rows, row_ids
 
 InitFunction = Union[Callable[[Any, Any], Tensor], Initializer, None]
 

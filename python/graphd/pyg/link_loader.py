@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from torch_geometric.data import Data
 from torch_geometric.loader import LinkLoader
 
 from ..block_sampler import of_edge_types
-from ..device import delivery_for
+from ..device import delivered, delivery_for
 from ..distributed.graph_data import Data as EdgeData
 from ..distributed.loaders import DistDataLoader, number_of_workers
 from ..errors import InvalidError
@@ -153,8 +154,9 @@ class LinkNeighborLoader:
         return len(self._loader)
 
     def __iter__(self) -> Iterator[Any]:
-        batches = map(self._transform or (lambda data: data), self._loader)
-        return batches if self._delivery is None else self._delivery.steps(batches)
+        if self._transform is None:
+            return delivered(self._delivery, self._loader.__iter__)
+        return delivered(self._delivery, functools.partial(map, self._transform, self._loader))
 
     def __call__(self, index: Any) -> Any:
         """Returns the batch of chosen edges.

@@ -10,7 +10,7 @@ import torch
 
 from ..block_sampler import of_edge_types
 from ..convert import to_hetero_data, to_pyg
-from ..device import delivery_for
+from ..device import delivered, delivery_for
 from ..distributed.loaders import DistNodeDataLoader
 from ..distributed.tensor import DistTensor
 from ..errors import InvalidError
@@ -190,8 +190,7 @@ class NeighborLoader:
 
     def __iter__(self) -> Iterator[Any]:
         # A generator's variables would keep a batch while the next is made, so this is a map.
-        batches = map(self._to_data, self._loader)
-        return batches if self._delivery is None else self._delivery.steps(batches)
+        return delivered(self._delivery, lambda: map(self._to_data, self._loader))
 
     def __call__(self, index: Any) -> Any:
         """Returns the batch of chosen seeds.
@@ -212,9 +211,9 @@ class NeighborLoader:
         times = None if self._times is None else {self._ntype: self._times[index]}
         return self._to_data(self._sampler.sample(self.g, seeds, seed_times=times), index)
 
-    def _to_data(self, step: tuple[Any, ...], index: torch.Tensor | None = None) -> Any:
+    def _to_data(self, batch: tuple[Any, ...], index: torch.Tensor | None = None) -> Any:
         convert = to_hetero_data if self._is_hetero else to_pyg
-        data = convert(step[2], all_nodes=False)
+        data = convert(batch[2], all_nodes=False)
         seeds = data[self._ntype] if self._is_hetero else data
         # The sampler takes each seed once, so that repeated positions are not those of the seeds.
         given = index is not None and len(index) == seeds.batch_size

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The DataFrames that several steps read."""
+"""DataFrames that several steps of a run read."""
 
 from __future__ import annotations
 
@@ -21,17 +21,34 @@ class KeptFrames:
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
-        # A session that was stopped has freed everything, and its error is not to be replaced.
-        with contextlib.suppress(Py4JError, PySparkException):
-            while self._frames:
+        while self._frames:
+            # A session that was stopped has freed everything, and its error is not to be replaced.
+            with contextlib.suppress(Py4JError, PySparkException):
                 self.free(self._frames[-1])
 
     def keep(self, frame: Any) -> Any:
+        """Returns a DataFrame that is kept from its first use on.
+
+        Parameters
+        ----------
+        frame : pyspark.sql.DataFrame
+
+        Returns
+        -------
+        pyspark.sql.DataFrame
+        """
         from pyspark import StorageLevel
 
         self._frames.append(frame.persist(StorageLevel.DISK_ONLY))
         return self._frames[-1]
 
     def free(self, frame: Any) -> None:
+        """Frees a DataFrame before the context ends.
+
+        Parameters
+        ----------
+        frame : pyspark.sql.DataFrame
+            The result of `keep`.
+        """
         self._frames = [each for each in self._frames if each is not frame]
         frame.unpersist()

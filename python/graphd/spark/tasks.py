@@ -153,13 +153,20 @@ def publish(own: str, final: str) -> None:
 
 
 def publish_file(own: str, final: str) -> None:
-    """Gives a complete file its name, as `publish` does a directory. Its own name may stay."""
+    """Gives a complete file its name, as `publish` does a directory. Its own name may stay.
+
+    On a file system without hard links, two attempts that end at the same moment are not compared:
+    the last one's file stays.
+    """
     try:
         os.link(own, final)
     except FileExistsError:
         _check_same(own, final, final)
     except OSError:  # a file system without hard links
-        os.rename(own, final)
+        if os.path.exists(final):
+            _check_same(own, final, final)
+        else:
+            os.rename(own, final)
 
 
 def _check_same(mine: str, other: str, what: str) -> None:

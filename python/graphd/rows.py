@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arguments import whole_number
-from ..errors import InvalidError, OutOfRangeError
-from ..schema import checked_ids
-from ..typing import Ids
+from .arguments import whole_number
+from .errors import InvalidError, OutOfRangeError
+from .schema import checked_ids
+from .typing import Ids
 
 
 def row_ids(rows: Any, count: int) -> Ids:
