@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace graphd {
 namespace {
 
+// More would be cleared and read far from the first-level caches.
 constexpr uint64_t kTrackerBytes = uint64_t{1} << 20;
 constexpr uint64_t kWordBits = 64;
 constexpr uint64_t kFree = UINT64_MAX;
@@ -60,14 +62,8 @@ void DistinctDraws::Finish() noexcept {
 
 void DistinctDraws::Floyd(CounterRng& rng, uint64_t n, uint64_t count, uint64_t* drawn) {
   if (n <= kWordBits) return FloydInWord(rng, n, count, drawn);
+  if (n > kTrackerBytes) return FloydInTable(rng, n, count, drawn);
   Start(n, count);
-  if (hashed_) {
-    for (uint64_t j = n - count; j < n; j++) {
-      if (!InsertHashed(rng.Below(j + 1))) InsertHashed(j);
-    }
-    std::copy(drawn_.begin(), drawn_.end(), drawn);
-    return;
-  }
   uint8_t* tracker = tracker_.data();
   uint64_t* next = drawn;
   for (uint64_t j = n - count; j < n; j++) {
@@ -80,6 +76,22 @@ void DistinctDraws::Floyd(CounterRng& rng, uint64_t n, uint64_t count, uint64_t*
     *next++ = candidate;
   }
   while (next != drawn) tracker[*--next] = 0;
+}
+
+// Does the same with a hash table.
+void DistinctDraws::FloydInTable(CounterRng& rng, uint64_t n, uint64_t count, uint64_t* drawn) {
+  table_.assign(std::bit_ceil(std::max<uint64_t>(count, 4) * 2), kFree);
+  const size_t mask = table_.size() - 1;
+  const auto insert = [&](uint64_t value) {
+    size_t at = Mix64(value) & mask;
+    while (table_[at] != kFree && table_[at] != value) at = (at + 1) & mask;
+    return std::exchange(table_[at], value) == kFree;
+  };
+  for (uint64_t j = n - count; j < n; j++) {
+    uint64_t number = rng.Below(j + 1);
+    if (!insert(number)) insert(number = j);
+    *drawn++ = number;
+  }
 }
 
 // Does the same with a bit per candidate in a register. Among so few candidates, draws repeat too

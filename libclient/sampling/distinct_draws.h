@@ -37,6 +37,7 @@ class DistinctDraws {
   void Finish() noexcept;
 
  private:
+  void FloydInTable(CounterRng& rng, uint64_t n, uint64_t count, uint64_t* drawn);
   void FloydInWord(CounterRng& rng, uint64_t n, uint64_t count, uint64_t* drawn);
   bool InsertHashed(uint64_t value);
 

@@ -3,15 +3,18 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
-#include "base/prefetch.h"
 #include "base/rng.h"
 
 namespace graphd {
 namespace {
 
 constexpr size_t kIdsAtOnce = 1024;
+// Ids whose places are prefetched ahead: there is little other work on an id, so that more of them
+// than rows (kPrefetchAhead) pass while the memory answers.
 constexpr size_t kIdsAhead = 40;
+constexpr size_t kFewestSlots = 4096;
 constexpr const char* kWhat = "the numbers of a batch's nodes";
 
 // Returns the number of slots for so many ids: at most three quarters of them are used.
@@ -40,7 +43,7 @@ void RelabelTable::Start(size_t expected) {
 void RelabelTable::ClearSlots(size_t slots) {
   if (slots_.size() < slots) {
     slots_ = HugeArray<Slot>();  // returns the memory first; new memory is zeroed
-    slots_ = HugeArray<Slot>(slots, kWhat);
+    slots_ = HugeArray<Slot>(std::max(slots, kFewestSlots), kWhat);
   } else {
     std::fill_n(slots_.data(), slots, Slot{});
   }
@@ -80,10 +83,9 @@ size_t RelabelTable::AddDense(std::span<const int64_t> ids, std::vector<int64_t>
 }
 
 void RelabelTable::Grow(size_t slots, const std::vector<int64_t>& nodes) {
-  HugeArray<Slot> old = std::move(slots_);
-  const size_t old_slots = mask_ + 1;
-  slots_ = HugeArray<Slot>(slots, kWhat);
-  mask_ = slots - 1;
+  HugeArray<Slot> larger(std::max(slots, slots_.size()), kWhat);
+  const HugeArray<Slot> old = std::exchange(slots_, std::move(larger));
+  const size_t old_slots = std::exchange(mask_, slots - 1) + 1;
   for (size_t i = 0; i < old_slots; i++) {
     if (old[i].number == 0) continue;
     size_t at = Mix64(static_cast<uint64_t>(nodes[old[i].number - 1])) & mask_;
@@ -114,7 +116,7 @@ size_t RelabelTable::AddHashed(std::span<const int64_t> ids, std::vector<int64_t
              (slots[at].low != low || (wide_ && out[slots[at].number - 1] != ids[i]))) {
         at = (at + 1) & mask;
       }
-      // As above, there is no branch on whether the id is new.
+      // There is no branch on whether the id is new here, either.
       const uint32_t is_new = slots[at].number == 0;
       const auto next = static_cast<uint32_t>(count + 1);
       const uint32_t number = slots[at].number | (next & (0 - is_new));

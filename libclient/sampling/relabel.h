@@ -20,8 +20,10 @@ class RelabelTable {
   // Forgets everything. `expected` is a guess of the number of distinct ids to come.
   void Start(size_t expected);
   // Appends ids not seen since Start to `nodes` and writes each id's local number (position in
-  // `nodes`) to `local`, unless null. Returns the number of new ids. All calls after a Start take
-  // the same `nodes`, fewer than 2^31.
+  // `nodes`) to `local`, unless null. Returns the number of new ids. All calls after a Start
+  // take the same `nodes`, which nobody else changes meanwhile; it may hold other entries before,
+  // and stays below 2^31 entries. Throws Error(kOverloaded) if there is too little memory; then
+  // `nodes` is of no use, and Start must be called again.
   size_t Add(std::span<const int64_t> ids, std::vector<int64_t>& nodes, int32_t* local);
 
  private:

@@ -10,10 +10,10 @@ namespace graphd {
 namespace {
 
 // Positions that are drawn before their neighbours are read: enough to read many lines of memory at
-// once, few enough that all stay in the first-level cache.
+// once, few enough that all stay in the first-level cache (a row with more draws is read as one).
 constexpr size_t kDrawsAhead = 256;
 // Whole rows above this degree are copied; positions of shorter ones are listed like drawn ones, so
-// that these rows are read ahead, too.
+// that the first and last lines of these rows are read ahead, too.
 constexpr uint64_t kCopiedDegree = 32;
 
 }  // namespace

@@ -3,6 +3,7 @@
 and in one process: the files are those of graphctl partition."""
 
 import contextlib
+import errno
 import glob
 import gzip
 import os
@@ -496,7 +497,9 @@ class WithoutSpark(unittest.TestCase):
             graphd.spark.partition_graph(None, None, "g", 1, "nowhere")
 
     def test_attempts_of_a_task_do_not_disturb_each_other(self):
-        without_links = mock.patch.object(os, "link", side_effect=PermissionError("no links"))
+        without_links = mock.patch.object(
+            os, "link", side_effect=PermissionError(errno.EPERM, "no links")
+        )
         for case, publish, file, links in (
             ("directory", tasks.publish, "/partition.json", contextlib.nullcontext()),
             ("file", tasks.publish_file, "", contextlib.nullcontext()),

@@ -20,6 +20,7 @@ struct AccessScratch {
   HopSampler hop_sampler;
   std::vector<PartitionHop> hops;                      // [part]
   std::vector<std::unique_ptr<RelabelTable>> relabel;  // [ntype], made when first used
+  std::vector<RelabelTable> relabel_any;               // [ntype], of any ids
 
   // Drops the rows that are missing, and ends the requests for them.
   void ClearMissing() {

@@ -363,4 +363,10 @@ RelabelTable& GraphAccess::relabel(AccessScratch& scratch, NodeTypeId ntype) con
   return *scratch.relabel[index];
 }
 
+RelabelTable& GraphAccess::relabel_any(AccessScratch& scratch, NodeTypeId ntype) {
+  const auto index = static_cast<size_t>(ntype);
+  while (scratch.relabel_any.size() <= index) scratch.relabel_any.emplace_back(INT64_MAX, 0);
+  return scratch.relabel_any[index];
+}
+
 }  // namespace graphd

@@ -141,6 +141,8 @@ class GraphAccess {
     std::unique_ptr<AccessScratch> scratch_;
   };
   RelabelTable& relabel(AccessScratch& scratch, NodeTypeId ntype) const;
+  // Returns a table for any ids, such as the temporal sampler's numbers of tree nodes.
+  static RelabelTable& relabel_any(AccessScratch& scratch, NodeTypeId ntype);
 
  private:
   // Requests and stores the rows that ReadAwaited has not found.

@@ -200,9 +200,10 @@ MiniBatch TemporalSampler::Sample(const DistGraph& graph, BatchRequest request) 
   const Trees trees(graph, request, has_times, wants_real_times);
   FeatureRows rows(access, request.input_features, request.seed_features);
   MiniBatch batch;
-  std::vector<RelabelTable> tables;  // hash tables of the numbers
-  for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) tables.emplace_back(INT64_MAX, 0);
-  const auto table = [&](NodeTypeId t) -> RelabelTable& { return tables[Index(t)]; };
+  GraphAccess::Loan loan(access);
+  const auto table = [&](NodeTypeId t) -> RelabelTable& {
+    return GraphAccess::relabel_any(*loan, t);
+  };
   std::vector<std::vector<int64_t>> frontier = trees.Seeds(request);
   batch.blocks.resize(num_layers());
   for (size_t l = num_layers(); l-- > 0;) {

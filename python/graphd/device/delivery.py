@@ -74,9 +74,7 @@ class Delivery:
         self.pool = PinnedPool(platform)
         self._is_pinning = is_pinning
         # The executor starts its thread with the first epoch, and ends it with the last reference.
-        self._worker = ThreadPoolExecutor(
-            1, thread_name_prefix="graphd-delivery", initializer=platform.enter_thread
-        )
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="graphd-delivery")
         self._copier: Copier | None = None  # made late, since it makes the device's context
         self._process = os.getpid()
 
@@ -118,6 +116,7 @@ class Delivery:
 
     def _begin(self, make: Callable[[], Iterator[Any]]) -> tuple[Copier, Iterator[Any]]:
         if self._copier is None:
+            self.platform.enter_thread()
             self._copier = Copier(self.platform, self.pool)
         return self._copier, make()
 

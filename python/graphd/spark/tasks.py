@@ -5,6 +5,7 @@ repeated, and may run twice at the same time."""
 from __future__ import annotations
 
 import contextlib
+import errno
 import filecmp
 import itertools
 import json
@@ -21,6 +22,9 @@ from ..errors import InvalidError
 # A row's first key has its section, which is its type, above the bits of an id.
 ID_BITS = 40
 _ID_MASK = (1 << ID_BITS) - 1
+
+# What link(2) says on a file system without hard links.
+_NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 
 Batches = Iterable[Any]
 
@@ -162,7 +166,9 @@ def publish_file(own: str, final: str) -> None:
         os.link(own, final)
     except FileExistsError:
         _check_same(own, final, final)
-    except OSError:  # a file system without hard links
+    except OSError as error:
+        if error.errno not in _NO_HARD_LINKS:
+            raise
         if os.path.exists(final):
             _check_same(own, final, final)
         else:

@@ -144,11 +144,37 @@ TinyGraph Mixed() {
   TinyGraph graph;
   graph.num_sources = 5000;
   CounterRng random(1);
-  for (uint64_t degree : {0, 1, 3, 10, 11, 40, 3000, 0, 25}) {
+  for (uint64_t degree : {0, 1, 3, 10, 11, 40, 3000, 0, 25, 32, 33, 64, 65, 200}) {
     auto& row = graph.rows.emplace_back();
     for (uint64_t i = 0; i < degree; i++) row.push_back(random.Below(5000));
   }
   return graph;
+}
+
+// Returns the numbers that Floyd's algorithm draws, in its plainest form.
+std::vector<uint64_t> PlainFloyd(CounterRng rng, uint64_t n, uint64_t count) {
+  std::set<uint64_t> taken;
+  std::vector<uint64_t> drawn;
+  for (uint64_t j = n - count; j < n; j++) {
+    const uint64_t candidate = rng.Below(j + 1);
+    drawn.push_back(taken.insert(candidate).second ? candidate : j);
+    taken.insert(drawn.back());
+  }
+  return drawn;
+}
+
+TEST(UniformSampling, DrawsAreThoseOfFloydsAlgorithm) {
+  DistinctDraws draws;
+  for (uint64_t n : {1, 2, 63, 64, 65, 300, 5000, 1 << 20, (1 << 20) + 1, 3 << 20}) {
+    for (uint64_t count : {1, 2, 25, 64, 65, 300, 5000}) {
+      if (count > n) continue;
+      CounterRng rng(n * 7919 + count);
+      const std::vector<uint64_t> expected = PlainFloyd(rng, n, count);
+      std::vector<uint64_t> drawn(count);
+      draws.Floyd(rng, n, count, drawn.data());
+      EXPECT_EQ(drawn, expected) << count << " of " << n;
+    }
+  }
 }
 
 TEST(UniformSampling, EdgeSamplerEqualsUniformSampler) {
@@ -159,7 +185,7 @@ TEST(UniformSampling, EdgeSamplerEqualsUniformSampler) {
     std::vector<int64_t> rows(graph.rows.size()), streams;
     std::iota(rows.begin(), rows.end(), 0);
     for (int64_t row : rows) streams.push_back(row * 31 + 5);
-    for (int fanout : {-1, 0, 1, 10, 25, 2999}) {
+    for (int fanout : {-1, 0, 1, 10, 25, 63, 64, 255, 256, 257, 2999}) {
       for (bool replace : {false, true}) {
         const SamplingRule rule = Uniform(fanout, replace);
         UniformSampler sampler;
@@ -167,6 +193,14 @@ TEST(UniformSampling, EdgeSamplerEqualsUniformSampler) {
         std::vector<int64_t> neighbors(expected);
         std::vector<uint64_t> positions(expected);
         sampler.Sample(neighbors.data(), positions.data());
+        std::vector<int64_t> without_positions(expected);
+        sampler.Sample(without_positions.data(), nullptr);
+        EXPECT_EQ(without_positions, neighbors);
+        partition->csc(0).indices.Visit([&](auto indices) {
+          for (size_t k = 0; k < expected; k++) {
+            ASSERT_EQ(neighbors[k], static_cast<int64_t>(indices[positions[k]]));
+          }
+        });
         EdgeSampler edge_sampler;
         ASSERT_EQ(edge_sampler.Sample(From(*partition), rows, streams, rule, 99), expected);
         EXPECT_TRUE(std::ranges::equal(edge_sampler.slots(), positions));

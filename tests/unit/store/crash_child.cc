@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   if (argc != 4 + static_cast<int>(kCrashClients)) return 2;
   StoreOptions options = CrashOptions(argv[1], std::strtoull(argv[2], nullptr, 10), argv[3]);
   if (const char* tmpfs = std::getenv("TEST_KEEPER_PRIVATE")) {
-    options.keeper = std::make_shared<testing::ChildKeeper>();
+    options.keeper = std::make_shared<graphd::store::testing::ChildKeeper>();
     options.kept_memory_dir = tmpfs;
   }
   Store store(options);

@@ -10,6 +10,7 @@
 
 #include "base/rng.h"
 #include "tests/unit/format/scratch_directory.h"
+#include "tests/unit/store/child_environment.h"
 #include "tests/unit/store/crash_steps.h"
 #include "tests/unit/store/test_keeper.h"
 
@@ -40,17 +41,19 @@ std::pair<pid_t, int> StartChild(const StoreOptions& options, const std::vector<
   arguments.push_back(nullptr);
   int pipe[2];
   if (::pipe(pipe) != 0) return {-1, -1};
-  if (keeper != nullptr) keeper->Begin();
+  testing::ChildEnvironment environment;
+  if (keeper != nullptr) {
+    keeper->Begin(environment);
+    environment.Set("TEST_KEEPER_PRIVATE", options.kept_memory_dir);
+  }
+  char** variables = environment.data();
   const pid_t child = ::fork();
   if (child == 0) {
-    if (keeper != nullptr) {
-      keeper->InChild();
-      ::setenv("TEST_KEEPER_PRIVATE", options.kept_memory_dir.c_str(), 1);
-    }
+    if (keeper != nullptr) keeper->InChild();
     ::dup2(pipe[1], STDOUT_FILENO);
     ::close(pipe[0]);
     ::close(pipe[1]);
-    ::execv(CRASH_CHILD, arguments.data());
+    ::execve(CRASH_CHILD, arguments.data(), variables);
     ::_exit(127);
   }
   ::close(pipe[1]);

@@ -14,6 +14,7 @@
 #include "store/memory_rescue.h"
 #include "store/persistent_arena.h"
 #include "store/rows/memory_dir.h"
+#include "tests/unit/store/child_environment.h"
 #include "tests/unit/store/store_helpers.h"
 #include "tests/unit/store/test_keeper.h"
 
@@ -52,12 +53,14 @@ class KeptMemoryTest : public ::testing::Test {
     std::vector<char*> arguments;
     for (std::string& word : line) arguments.push_back(word.data());
     arguments.push_back(nullptr);
-    keeper_->Begin();
+    testing::ChildEnvironment environment;
+    keeper_->Begin(environment);
+    char** variables = environment.data();
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
       keeper_->InChild();
-      ::execv(KEPT_CHILD, arguments.data());
+      ::execve(KEPT_CHILD, arguments.data(), variables);
       ::_exit(127);
     }
     int status = 0;

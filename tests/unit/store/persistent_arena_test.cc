@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "tests/support/no_descriptors.h"
+#include "tests/unit/store/child_environment.h"
 #include "tests/unit/store/store_helpers.h"
 
 namespace graphd::store {
@@ -73,13 +74,15 @@ class PersistentArenaTest : public ::testing::Test {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
     const std::string filter =
         StrCat("--gtest_filter=", test->test_suite_name(), ".", test->name());
+    testing::ChildEnvironment environment;
+    environment.Set(kStore, options_.directory);
+    environment.Set(kMemory, options_.memory_dir);
+    for (const char* name : {"GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX"}) environment.Unset(name);
+    char** variables = environment.data();
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      ::setenv(kStore, options_.directory.c_str(), 1);
-      ::setenv(kMemory, options_.memory_dir.c_str(), 1);
-      for (const char* name : {"GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX"}) ::unsetenv(name);
-      ::execl("/proc/self/exe", "store_test", filter.c_str(), nullptr);
+      ::execle("/proc/self/exe", "store_test", filter.c_str(), nullptr, variables);
       ::_exit(127);
     }
     int status = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "base/strings.h"
 #include "store/memory_keeper.h"
 #include "tests/unit/format/scratch_directory.h"
+#include "tests/unit/store/child_environment.h"
 
 // A keeper of memory for tests that kill processes: the test itself. It passes what it has to the
 // next process, as a service manager does.
@@ -115,17 +117,19 @@ class ParentKeeper final : public MemoryKeeper {
 
   // Begin is called before the fork, InChild in the child before it executes a program, and End
   // after it was killed.
-  void Begin() {
+  void Begin(ChildEnvironment& environment) {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends) != 0) std::abort();
     own_ = UniqueFd(ends[0]);
     childs_ = UniqueFd(ends[1]);
+    std::string passed;
+    for (const auto& [name, fd] : kept) passed += StrCat(name, "=", fd.get(), ",");
+    environment.Set("TEST_KEEPER_PASSED", passed);
+    environment.Set("TEST_KEEPER_SOCKET", std::to_string(childs_.get()));
   }
   void InChild() const {
-    std::string passed;
-    for (const auto& [name, fd] : kept) passed += StrCat(name, "=", ::dup(fd.get()), ",");
-    ::setenv("TEST_KEEPER_PASSED", passed.c_str(), 1);
-    ::setenv("TEST_KEEPER_SOCKET", std::to_string(::dup(childs_.get())).c_str(), 1);
+    for (const auto& [name, fd] : kept) ::fcntl(fd.get(), F_SETFD, 0);  // stays open
+    ::fcntl(childs_.get(), F_SETFD, 0);
   }
   void End() {
     childs_.reset();

@@ -16,6 +16,7 @@
 #include "base/strings.h"
 #include "store/checkpoint/set.h"
 #include "tests/unit/format/scratch_directory.h"
+#include "tests/unit/store/child_environment.h"
 #include "tests/unit/store/power/power_disk.h"
 #include "tests/unit/store/power/power_marks.h"
 
@@ -61,11 +62,13 @@ bool RunChild(const std::string& directory, const std::string& journal, const Re
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
+  testing::ChildEnvironment environment;
+  environment.Set("POWER_ROOT", directory);
+  environment.Set("POWER_JOURNAL", journal);
+  char** variables = environment.data();
   const pid_t child = ::fork();
   if (child == 0) {
-    ::setenv("POWER_ROOT", directory.c_str(), 1);
-    ::setenv("POWER_JOURNAL", journal.c_str(), 1);
-    ::execv(POWER_CHILD, arguments.data());
+    ::execve(POWER_CHILD, arguments.data(), variables);
     ::_exit(127);
   }
   ::usleep(microseconds);

@@ -16,6 +16,7 @@
 #include "store/rows/initializer.h"
 #include "store/store.h"
 #include "tests/unit/format/scratch_directory.h"
+#include "tests/unit/store/child_environment.h"
 #include "tests/unit/store/random_push.h"
 
 namespace graphd::store {
@@ -191,14 +192,16 @@ TEST(TablePreparer, AKilledProcessLeavesTheRowsOfAcknowledgedPushes) {
     const MemoryDirectory memory;
     const StoreOptions options = OptionsIn(scratch, memory.path());
     const std::string words = StrCat(options.directory, " ", options.memory_dir, " ", microseconds);
+    testing::ChildEnvironment environment;
+    environment.Set(kChildVariable, words);
+    for (const char* name : {"GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX"}) environment.Unset(name);
+    char** variables = environment.data();
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      ::setenv(kChildVariable, words.c_str(), 1);
-      for (const char* name : {"GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX"}) ::unsetenv(name);
-      ::execl("/proc/self/exe", "store_test",
-              "--gtest_filter=TablePreparer.AKilledProcessLeavesTheRowsOfAcknowledgedPushes",
-              nullptr);
+      ::execle("/proc/self/exe", "store_test",
+               "--gtest_filter=TablePreparer.AKilledProcessLeavesTheRowsOfAcknowledgedPushes",
+               nullptr, variables);
       ::_exit(127);
     }
     int status = 0;
