@@ -172,7 +172,7 @@ std::string MemoryDirectory(const DaemonOptions& options, bool has_other) {
 std::string KeptMemoryDirectory(const DaemonOptions& options) {
   if (!WantsPersistentMemory(options)) return {};
   if (!options.memory_dir.empty()) return {};
-  const std::string directory = KeptTables::PrivateTmpfs();
+  std::string directory = KeptTables::PrivateTmpfs();
   if (directory.empty() || IsWritableTmpfs(directory)) return directory;
   LogWarning(directory,
              " is not a writable tmpfs, so that the memory of tensors can't stay with the ",

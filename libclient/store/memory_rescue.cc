@@ -113,7 +113,7 @@ std::string CopyToNamedMemory(const std::string& name, int fd, const std::string
   // The owner's version does not matter: the copy is for a version that knows it.
   const std::optional<MemoryOwner> owner = OwnerOf(fd, &why);
   if (!owner || !MemoryName::IsNeeded(owner->store_directory, name)) return {};
-  const std::string target = PathOfCopy(owner->nonce, parent);
+  std::string target = PathOfCopy(owner->nonce, parent);
   std::string made = StrCat(parent, "/", kMemoryPrefix, "XXXXXX");
   if (::mkdtemp(made.data()) == nullptr) ThrowErrno("can't make a directory like", made);
   try {
