@@ -8,7 +8,7 @@
 namespace graphd {
 namespace {
 
-// More would be cleared and read far from the first-level caches.
+// Bounds the tracker's memory; draws among more candidates are recorded in the hash table.
 constexpr uint64_t kTrackerBytes = uint64_t{1} << 20;
 constexpr uint64_t kWordBits = 64;
 constexpr uint64_t kFree = UINT64_MAX;
@@ -28,22 +28,19 @@ void DistinctDraws::Start(uint64_t n, uint64_t expected) {
 bool DistinctDraws::InsertHashed(uint64_t value) {
   if (drawn_.size() * 2 >= table_.size()) {
     table_.assign(table_.size() * 4, kFree);
-    const size_t mask = table_.size() - 1;
-    for (uint64_t old : drawn_) {
-      size_t at = Mix64(old) & mask;
-      while (table_[at] != kFree) at = (at + 1) & mask;
-      table_[at] = old;
-    }
+    for (uint64_t old : drawn_) InsertInTable(old);
   }
+  if (!InsertInTable(value)) return false;
+  drawn_.push_back(value);
+  return true;
+}
+
+// Returns false if the table had the number already. The table must have a free place.
+bool DistinctDraws::InsertInTable(uint64_t value) {
   const size_t mask = table_.size() - 1;
-  for (size_t at = Mix64(value) & mask;; at = (at + 1) & mask) {
-    if (table_[at] == value) return false;
-    if (table_[at] == kFree) {
-      table_[at] = value;
-      drawn_.push_back(value);
-      return true;
-    }
-  }
+  size_t at = Mix64(value) & mask;
+  while (table_[at] != kFree && table_[at] != value) at = (at + 1) & mask;
+  return std::exchange(table_[at], value) == kFree;
 }
 
 bool DistinctDraws::Contains(uint64_t value) const noexcept {
@@ -81,15 +78,9 @@ void DistinctDraws::Floyd(CounterRng& rng, uint64_t n, uint64_t count, uint64_t*
 // Does the same with a hash table.
 void DistinctDraws::FloydInTable(CounterRng& rng, uint64_t n, uint64_t count, uint64_t* drawn) {
   table_.assign(std::bit_ceil(std::max<uint64_t>(count, 4) * 2), kFree);
-  const size_t mask = table_.size() - 1;
-  const auto insert = [&](uint64_t value) {
-    size_t at = Mix64(value) & mask;
-    while (table_[at] != kFree && table_[at] != value) at = (at + 1) & mask;
-    return std::exchange(table_[at], value) == kFree;
-  };
   for (uint64_t j = n - count; j < n; j++) {
     uint64_t number = rng.Below(j + 1);
-    if (!insert(number)) insert(number = j);
+    if (!InsertInTable(number)) InsertInTable(number = j);
     *drawn++ = number;
   }
 }

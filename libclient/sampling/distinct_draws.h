@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "base/rng.h"
@@ -32,14 +31,13 @@ class DistinctDraws {
     return InsertHashed(value);
   }
   bool Contains(uint64_t value) const noexcept;
-  // Returns the numbers inserted since Start, in the order of insertion.
-  std::span<const uint64_t> drawn() const noexcept { return drawn_; }
   void Finish() noexcept;
 
  private:
   void FloydInTable(CounterRng& rng, uint64_t n, uint64_t count, uint64_t* drawn);
   void FloydInWord(CounterRng& rng, uint64_t n, uint64_t count, uint64_t* drawn);
   bool InsertHashed(uint64_t value);
+  bool InsertInTable(uint64_t value);
 
   bool hashed_ = false;
   std::vector<uint8_t> tracker_;  // all zero between uses

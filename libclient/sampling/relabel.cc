@@ -10,10 +10,12 @@
 namespace graphd {
 namespace {
 
+// Ids for which `nodes` is made larger at once, so that its new entries are cleared in the cache.
 constexpr size_t kIdsAtOnce = 1024;
 // Ids whose places are prefetched ahead: there is little other work on an id, so that more of them
 // than rows (kPrefetchAhead) pass while the memory answers.
 constexpr size_t kIdsAhead = 40;
+// The size of the smallest hash table, which spares a growing batch some allocations.
 constexpr size_t kFewestSlots = 4096;
 constexpr const char* kWhat = "the numbers of a batch's nodes";
 
@@ -37,10 +39,7 @@ void RelabelTable::Start(size_t expected) {
     return;
   }
   used_ = 0;
-  ClearSlots(SlotsFor(expected));
-}
-
-void RelabelTable::ClearSlots(size_t slots) {
+  const size_t slots = SlotsFor(expected);
   if (slots_.size() < slots) {
     slots_ = HugeArray<Slot>();  // returns the memory first; new memory is zeroed
     slots_ = HugeArray<Slot>(std::max(slots, kFewestSlots), kWhat);

@@ -37,7 +37,6 @@ class RelabelTable {
   };
   size_t AddDense(std::span<const int64_t> ids, std::vector<int64_t>& nodes, int32_t* local);
   size_t AddHashed(std::span<const int64_t> ids, std::vector<int64_t>& nodes, int32_t* local);
-  void ClearSlots(size_t slots);
   void Grow(size_t slots, const std::vector<int64_t>& nodes);
 
   bool dense_;

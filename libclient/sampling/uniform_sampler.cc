@@ -81,7 +81,8 @@ void UniformSampler::SampleFrom(const Index* indices, Out* neighbors, uint64_t* 
       if (degree > 0) __builtin_prefetch(indices + begin + degree - 1);
       continue;
     }
-    // One stream per node, so that the sample is the same in every process and every call.
+    // Each node has a random stream of its own, so that its sample is the same in every process and
+    // every call.
     CounterRng rng(CombineKeys(key_, static_cast<uint64_t>(ids_[i])));
     if (replace_) {
       for (uint32_t k = 0; k < count; k++) to[k] = begin + rng.Below(degree);

@@ -41,6 +41,7 @@ class UniformSampler {
   };
   template <class Index, class Out>
   void SampleFrom(const Index* indices, Out* neighbors, uint64_t* positions);
+
   const Csc* csc_ = nullptr;
   std::span<const int64_t> ids_;
   bool replace_ = false;

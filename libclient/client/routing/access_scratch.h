@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -20,7 +21,7 @@ struct AccessScratch {
   HopSampler hop_sampler;
   std::vector<PartitionHop> hops;                      // [part]
   std::vector<std::unique_ptr<RelabelTable>> relabel;  // [ntype], made when first used
-  std::vector<RelabelTable> relabel_any;               // [ntype], of any ids
+  std::deque<RelabelTable> relabel_any;                // [ntype], of any ids, made when first used
 
   // Drops the rows that are missing, and ends the requests for them.
   void ClearMissing() {

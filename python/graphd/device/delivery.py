@@ -137,10 +137,10 @@ class Delivery:
         for future in waiting:
             future.cancel()
         close = getattr(host, "close", None)
-        # Without a thread, because the interpreter ends, the last reference closes it.
+        # While the interpreter ends, submit raises RuntimeError; then the last reference closes `host`.
         if close is not None:
             with contextlib.suppress(RuntimeError):
-                self._worker.submit(close)  # behind the batch that is being made
+                self._worker.submit(close)  # runs after the batch that is being made
 
     def _start(self, copier: Copier, host: Iterator[Any]) -> _Started | None:
         """Starts the copy of the next batch; returns None if there is none."""

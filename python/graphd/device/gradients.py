@@ -13,7 +13,7 @@ import torch
 from .. import _graphd
 from .platform import platform_of
 
-_MOST_COPIES = 64  # that are in progress at once
+_MOST_COPIES = 64  # copies in progress at once
 
 
 class Gradients:

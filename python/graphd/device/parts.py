@@ -65,7 +65,7 @@ class Parts:
             return rebuild
         if hasattr(value, "stores") and hasattr(value, "apply"):
             return self._pyg(value)
-        # A PackedSequence is a tuple, and BatchEncoding of transformers a mapping, that move themselves.
+        # PackedSequence, which is a tuple, and transformers' BatchEncoding, a mapping, have this method.
         if callable(getattr(value, "to", None)):
             return lambda there: value if self.is_pinning else value.to(self.device)
         if isinstance(value, Mapping):
@@ -84,7 +84,7 @@ class Parts:
 
     def _mapping(self, value: Any) -> Rebuild:
         items = {key: self.take(each) for key, each in value.items()}
-        # A copy of another mapping may share its items with it.
+        # Other mappings become a dict, since copy.copy may return one that shares the original's items.
         if type(value) is dict or not isinstance(value, (dict, UserDict)):
             return lambda there: {key: each(there) for key, each in items.items()}
 

@@ -23,7 +23,7 @@ from ..errors import InvalidError
 ID_BITS = 40
 _ID_MASK = (1 << ID_BITS) - 1
 
-# What link(2) says on a file system without hard links.
+# link(2) fails with one of these on a file system without hard links.
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 
 Batches = Iterable[Any]

@@ -11,17 +11,16 @@ namespace graphd::store::testing {
 
 // The environment of a child process, made before the fork: a child of a process with threads may
 // not allocate memory, as setenv does, because another thread may have held the allocator's lock.
+// It is that of this process, without the variables that choose a part of GoogleTest's tests.
 class ChildEnvironment {
  public:
   ChildEnvironment() {
     for (char** each = environ; *each != nullptr; each++) lines_.emplace_back(*each);
+    for (const char* name : {"GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX"}) Unset(name);
   }
   void Set(const std::string& name, const std::string& value) {
     Unset(name);
     lines_.push_back(StrCat(name, "=", value));
-  }
-  void Unset(const std::string& name) {
-    std::erase_if(lines_, [&](const std::string& line) { return line.starts_with(name + "="); });
   }
   // Returns the list for execve, which is valid until the next change.
   char** data() {
@@ -32,6 +31,10 @@ class ChildEnvironment {
   }
 
  private:
+  void Unset(const std::string& name) {
+    std::erase_if(lines_, [&](const std::string& line) { return line.starts_with(name + "="); });
+  }
+
   std::vector<std::string> lines_;
   std::vector<char*> pointers_;
 };

@@ -77,7 +77,6 @@ class PersistentArenaTest : public ::testing::Test {
     testing::ChildEnvironment environment;
     environment.Set(kStore, options_.directory);
     environment.Set(kMemory, options_.memory_dir);
-    for (const char* name : {"GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX"}) environment.Unset(name);
     char** variables = environment.data();
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
