@@ -49,7 +49,7 @@ if(GRAPHD_BUILD_PROGRAMS)
   install(TARGETS graphctl RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT graphctl)
   install_pages(graphd *.[58])
   install_pages(graphctl graphctl*.1)
-  install(FILES conf/graphd.conf.example packaging/systemd/kept-memory.conf DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
+  install(FILES conf/graphd.conf.example DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
     COMPONENT graphd)
   install(FILES packaging/prometheus/graphd.rules.yml packaging/prometheus/graphd.scrape.yml
     DESTINATION ${CMAKE_INSTALL_DATADIR}/graphd/prometheus COMPONENT graphd)
@@ -64,6 +64,7 @@ if(GRAPHD_BUILD_PROGRAMS)
   endforeach()
   # systemd searches only /usr/lib and /lib, not the library directory of the architecture.
   install(FILES packaging/systemd/graphd@.service packaging/systemd/graphd@.socket
+      packaging/systemd/run-graphd_memory.mount
     DESTINATION lib/systemd/system COMPONENT graphd)
   install(FILES packaging/systemd/graphd.sysusers DESTINATION lib/sysusers.d RENAME graphd.conf
     COMPONENT graphd)

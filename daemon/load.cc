@@ -145,14 +145,9 @@ bool IsWritableTmpfs(const std::string& directory) {
          ::access(directory.c_str(), W_OK | X_OK) == 0;
 }
 
-bool WantsPersistentMemory(const DaemonOptions& options) {
-  return options.durability == "process" && options.embedding_memory == 0;
-}
-
-// Returns the tmpfs for tensor memory that survives this process; empty if there is none. Without
-// it, `has_other` says whether the memory is elsewhere.
-std::string MemoryDirectory(const DaemonOptions& options, bool has_other) {
-  if (!WantsPersistentMemory(options)) return {};
+// Returns the tmpfs for tensor memory that survives this process; empty if there is none.
+std::string MemoryDirectory(const DaemonOptions& options) {
+  if (options.durability != "process" || options.embedding_memory != 0) return {};
   const bool given = !options.memory_dir.empty();
   std::string directory = given ? options.memory_dir : store::kDefaultMemoryDir;
   if (IsWritableTmpfs(directory)) return directory;
@@ -160,23 +155,9 @@ std::string MemoryDirectory(const DaemonOptions& options, bool has_other) {
     Throw(ErrorCode::kInvalid, "--memory_dir ", directory,
           " is not a writable tmpfs; mount one, or leave the option out");
   }
-  if (has_other) return {};
   LogWarning(directory,
              " is not a writable tmpfs: changes of tensors stay in the push log until they are "
              "written back, which is slower; name another tmpfs with --memory_dir");
-  return {};
-}
-
-// Returns the tmpfs for tensor memory whose descriptor the service manager keeps; empty if there is
-// none, or if the operator has chosen a directory.
-std::string KeptMemoryDirectory(const DaemonOptions& options) {
-  if (!WantsPersistentMemory(options)) return {};
-  if (!options.memory_dir.empty()) return {};
-  std::string directory = KeptTables::PrivateTmpfs();
-  if (directory.empty() || IsWritableTmpfs(directory)) return directory;
-  LogWarning(directory,
-             " is not a writable tmpfs, so that the memory of tensors can't stay with the ",
-             "service manager; set TemporaryFileSystem= of the unit as kept-memory.conf does");
   return {};
 }
 
@@ -271,19 +252,17 @@ LoadedVersion LoadAnother(const DaemonOptions& options, const std::string& part_
 
 std::unique_ptr<store::TensorHost> LoadTensors(const DaemonOptions& options,
                                                const ServedGraph& graph,
-                                               std::shared_ptr<KeptTables> kept) {
+                                               std::function<bool()> next_process_follows) {
   store::TensorHost::Options host;
   host.store.directory = StoreDirectory(options);
   host.store.durability = store::DurabilityFromName(options.durability);
-  host.store.keeper = kept;
-  host.store.kept_memory_dir = KeptMemoryDirectory(options);
-  host.store.memory_dir = MemoryDirectory(options, !host.store.kept_memory_dir.empty());
+  host.store.memory_dir = MemoryDirectory(options);
+  host.store.next_process_follows = std::move(next_process_follows);
   host.store.threads = options.compute_threads;
   host.store.memory_bytes = options.embedding_memory;
   host.store.write_back_seconds = options.write_back_seconds;
   auto meta = graph.partitions()[0]->shared_meta();
   auto tensors = std::make_unique<store::TensorHost>(meta, options.parts, std::move(host));
-  kept->RemoveUseless();
   if (const auto status = tensors->status()) {
     LogInfo("opened ", tensors->ListAll().size(), " partitions of tensors in ", status->directory);
     for (const std::string& text : status->damage) LogError("tensors: ", text);

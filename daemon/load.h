@@ -9,7 +9,6 @@
 #include "daemon/options.h"
 #include "daemon/restart/descriptor_store.h"
 #include "daemon/restart/kept_graph.h"
-#include "daemon/restart/kept_tables.h"
 #include "store/tensor_host.h"
 
 // Functions that bring what a daemon serves into memory. They take seconds to hours. Each throws
@@ -44,9 +43,10 @@ LoadedVersion LoadAnother(const DaemonOptions& options, const std::string& part_
 // more than a longer start.
 void KeepGraph(const KeptGraph& graph, DescriptorStore& store);
 
-// Opens the tensors of these partitions, also from memory that the service manager has kept.
+// Opens the tensors of these partitions. `next_process_follows` is called at their end, when
+// another process may take their memory over.
 std::unique_ptr<store::TensorHost> LoadTensors(const DaemonOptions& options,
                                                const ServedGraph& graph,
-                                               std::shared_ptr<KeptTables> kept);
+                                               std::function<bool()> next_process_follows);
 
 }  // namespace graphd

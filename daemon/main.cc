@@ -36,7 +36,6 @@
 #include "daemon/requests/job_file.h"
 #include "daemon/requests/memory_trimmer.h"
 #include "daemon/restart/descriptor_store.h"
-#include "daemon/restart/kept_tables.h"
 #include "daemon/restart/switch_record.h"
 #include "daemon/serving/data_thread.h"
 #include "daemon/serving/drain.h"
@@ -54,8 +53,6 @@ constexpr uint64_t kFirstJobMs = 60000;  // the time --end_with_jobs allows for 
 // Descriptors that no connection gets, but at most half of all: the store needs them for segments
 // of its log, RocksDB's files (512) and new tables.
 constexpr uint64_t kReservedDescriptors = 1024;
-// A stop may wait so long for tensors that are being loaded, and says so often that it does.
-constexpr auto kMostLoading = 60 * kj::MINUTES, kExtendEvery = 20 * kj::SECONDS;
 
 // The data that the daemon serves.
 struct Loaded {
@@ -130,11 +127,6 @@ DaemonOptions Reread(int argc, char** argv) {
   Throw(problems.front().code(), Join(texts, "; "));
 }
 
-void IgnoreStopSignals() {
-  ::signal(SIGTERM, SIG_IGN);
-  ::signal(SIGINT, SIG_IGN);
-}
-
 // The daemon's main thread: signals, watchdog and timers by libuv, accepting by KJ. Owns all parts
 // of the daemon.
 class Graphd {
@@ -143,14 +135,12 @@ class Graphd {
   // `log` is the one that lines go to. Closes `starters_stderr` when the daemon serves: later
   // errors are not those of whoever has started it.
   Graphd(const DaemonOptions& options, DaemonLog& log, UniqueFd& starters_stderr,
-         DescriptorStore descriptors, std::shared_ptr<KeptTables> kept_tables,
-         Reloader::Read reread)
+         DescriptorStore descriptors, Reloader::Read reread)
       : options_(options),
         log_(log),
         starters_stderr_(starters_stderr),
         reread_(std::move(reread)),
         store_(std::move(descriptors)),
-        kept_tables_(std::move(kept_tables)),
         io_(kj::setupAsyncIo()),
         stop_(kj::newPromiseAndFulfiller<void>()),
         stopping_(stop_.promise.fork()) {
@@ -177,9 +167,6 @@ class Graphd {
     uv_run(&loop_, UV_RUN_DEFAULT);
     bridge_ = nullptr;
     uv_loop_close(&loop_);
-    // The handles of signals are closed now: another signal must not end the process before main
-    // has copied rows that are nowhere else.
-    if (kept_tables_->any()) IgnoreStopSignals();
   }
 
   void Run() {
@@ -367,17 +354,9 @@ class Graphd {
     pushes->Stop();
     if (drain.Run().wait(io_.waitScope)) return;
     LogWarning("stopping before all is done: ", drain.WhatIsLeft());
-    if (kept_tables_->any()) {
-      // The service manager may free the memory of tensors: main copies it, when nothing uses it.
-      tensors.EndWriteBack();
-      return;
-    }
     listeners_.reset();
     std::_Exit(0);
   }
-
-  // Returns whether the service manager, or somebody, has asked for a stop, and not for a restart.
-  bool was_terminated() const noexcept { return was_terminated_; }
 
  private:
   static uint64_t PeerMemoryLimit(const DaemonOptions& options) {
@@ -503,15 +482,6 @@ class Graphd {
     }
   }
 
-  // Asks the service manager so many times for more time, while tensors are loaded.
-  kj::Promise<void> ExtendTimeout(uint64_t times) {
-    if (times == 0) return kj::NEVER_DONE;
-    KeptTables::ExtendTimeout();
-    return io_.provider->getTimer().afterDelay(kExtendEvery).then([this, times] {
-      return ExtendTimeout(times - 1);
-    });
-  }
-
   kj::Promise<void> TellLoading(LoadProgress& progress) {
     return io_.provider->getTimer()
         .afterDelay(LoadProgress::kTellMilliseconds * kj::MILLISECONDS)
@@ -533,7 +503,8 @@ class Graphd {
         loaded_parts.version =
             LoadGraph(options_, store_,
                       [&progress](uint64_t done, uint64_t total) { progress.Set(done, total); });
-        loaded_parts.tensors = LoadTensors(options_, *loaded_parts.version->graph, kept_tables_);
+        loaded_parts.tensors = LoadTensors(options_, *loaded_parts.version->graph,
+                                           [this] { return next_process_follows_.load(); });
         (*fulfiller)->fulfill();
       } catch (...) {
         (*fulfiller)->reject(ToKj(CurrentError()));
@@ -541,17 +512,10 @@ class Graphd {
     });
     try {
       const auto telling = TellLoading(progress).eagerlyEvaluate(nullptr);
-      auto interrupted = stopping_.addBranch().then([this]() -> kj::Promise<void> {
-        const bool needed = kept_tables_->is_needed();
-        if (was_terminated_ && needed) {
-          // The service manager frees their memory when the service has stopped.
-          LogInfo("stops when the tensors of an earlier process are loaded, and on the disk");
-          return ExtendTimeout(kMostLoading / kExtendEvery);
-        }
+      auto interrupted = stopping_.addBranch().then([this] {
         LogInfo("stopped while loading");
         listeners_.reset();
-        // After this code, the service manager starts the next process also if it did not mean to.
-        std::_Exit(needed ? ExitCode(ErrorCode::kUnavailable) : 0);
+        std::_Exit(0);
       });
       loaded.promise.exclusiveJoin(kj::mv(interrupted)).wait(io_.waitScope);
       loader.join();
@@ -594,7 +558,7 @@ class Graphd {
   void OnSignal(int number) {
     was_terminated_ |= number == SIGTERM;
     listeners_->LeaveToNextProcess(!was_terminated_);
-    kept_tables_->SetNextProcessFollows(!was_terminated_ && DescriptorStore::available());
+    next_process_follows_ = !was_terminated_ && DescriptorStore::available();
     if (!stop_.fulfiller->isWaiting() && drain_ != nullptr) drain_->EndWithin(0);
     stop_.fulfiller->fulfill();
   }
@@ -605,11 +569,14 @@ class Graphd {
       uv_timer_init(&loop_, &watchdog_);
       const uint64_t every_ms = std::max<uint64_t>(watchdog_usec / 2000, 1);
       watchdog_.data = this;
-      // Notified only while every loop turns: otherwise systemd starts the daemon again.
+      // Notified only while every loop turns: otherwise systemd starts the daemon again. It does
+      // not watch a daemon that stops, but would from such a message on, and kill it.
       uv_timer_start(
           &watchdog_,
           [](uv_timer_t* handle) {
-            if (static_cast<Graphd*>(handle->data)->loops_.Check()) sd_notify(0, "WATCHDOG=1");
+            auto* self = static_cast<Graphd*>(handle->data);
+            const bool turning = self->loops_.Check();
+            if (turning && self->stop_.fulfiller->isWaiting()) sd_notify(0, "WATCHDOG=1");
           },
           0, every_ms);
     }
@@ -653,8 +620,8 @@ class Graphd {
   std::optional<Reloader> reloader_;       // exists while the daemon serves
   std::optional<GraphSwitcher> switcher_;  // likewise
   std::atomic<uint64_t> max_connections_{options_.max_connections};
-  DescriptorStore store_;  // the loading thread's while it loads
-  const std::shared_ptr<KeptTables> kept_tables_;
+  DescriptorStore store_;                           // the loading thread's while it loads
+  std::atomic<bool> next_process_follows_ = false;  // see OnSignal; the store asks at its end
   std::optional<Listeners> listeners_;
   std::unique_ptr<TlsServer> tls_;        // null: TCP without TLS
   std::unique_ptr<SecretServer> secret_;  // null: TCP without a shared secret
@@ -676,45 +643,6 @@ class Graphd {
   kj::Own<UvBridge> bridge_;
 };
 
-// Ends a process while the service manager has rows of tensors that may be nowhere else. It would
-// free them if this service were not started again, as after five failures within ten seconds, a
-// normal end and the codes of RestartPreventExitStatus=. So this returns another code, late.
-int TryAgainLater(const std::function<void(const char*)>& log_last) {
-  constexpr unsigned kSeconds = 10;
-  log_last(
-      "the service manager has rows of tensors that are not on the disk yet, and that could not be "
-      "copied to /dev/shm, so the server tries to start every 10 s. Mend the errors above and "
-      "wait; "
-      "'systemctl stop' gives the changes since the last write-back up");
-  ::signal(SIGTERM, SIG_DFL);
-  ::signal(SIGINT, SIG_DFL);
-  ::sleep(kSeconds);
-  return ExitCode(ErrorCode::kUnavailable);
-}
-
-// Copies rows that only the service manager has, without being killed by a signal to stop.
-bool RescueUndisturbed(KeptTables& tables) {
-  if (!tables.any()) return true;
-  IgnoreStopSignals();
-  return tables.Rescue();
-}
-
-// Returns the exit code after a normal end. Unless the last rows could not be written to the disk,
-// there is nothing to rescue.
-int EndWithTables(KeptTables& tables, bool was_terminated,
-                  const std::function<void(const char*)>& log_last) {
-  // After this code, the service manager starts the next process also if it did not mean to.
-  constexpr ErrorCode kStartAgain = ErrorCode::kUnavailable;
-  if (tables.next_process_follows()) return tables.is_needed() ? ExitCode(kStartAgain) : 0;
-  if (RescueUndisturbed(tables)) return 0;
-  if (!was_terminated) return TryAgainLater(log_last);
-  log_last(
-      "rows of tensors are not on the disk, and could not be copied to /dev/shm: if this is a "
-      "stop, "
-      "the service manager frees them now, and tensors are as of the last write-back");
-  return ExitCode(kStartAgain);
-}
-
 }  // namespace
 }  // namespace graphd
 
@@ -728,10 +656,6 @@ int main(int argc, char** argv) {
     LogError(text);
     if (starters_stderr) ::dprintf(starters_stderr.get(), "graphd: %s\n", text);
   };
-  // Before the options, which may be wrong.
-  DescriptorStore descriptors = DescriptorStore::FromServiceManager();
-  const auto kept_tables = std::make_shared<KeptTables>(descriptors);
-  ErrorCode code = ErrorCode::kInternal;
   try {
     const std::optional<DaemonOptions> options = ParseOptions(argc, argv);
     if (!options) return 0;
@@ -741,22 +665,16 @@ int main(int argc, char** argv) {
     ::signal(SIGPIPE, SIG_IGN);
     SetLogSink(&log.emplace(options->server_name));
     const auto reread = [argc, argv] { return Reread(argc, argv); };
-    bool was_terminated = false;
-    {
-      Graphd graphd(*options, *log, starters_stderr, std::move(descriptors), kept_tables, reread);
-      graphd.Run();
-      was_terminated = graphd.was_terminated();
-    }
-    return EndWithTables(*kept_tables, was_terminated, log_last);
+    Graphd(*options, *log, starters_stderr, DescriptorStore::FromServiceManager(), reread).Run();
+    return 0;
   } catch (const Error& error) {
     log_last(error.what());
     sd_notifyf(0, "STATUS=%s", error.what());
-    code = error.code();
+    return ExitCode(error.code());
   } catch (const kj::Exception& exception) {
     log_last(exception.getDescription().cStr());
   } catch (const std::exception& error) {
     log_last(error.what());
   }
-  if (!RescueUndisturbed(*kept_tables)) return TryAgainLater(log_last);
-  return ExitCode(code);
+  return ExitCode(ErrorCode::kInternal);
 }

@@ -64,17 +64,13 @@ UniqueFd DescriptorStore::Take(const std::string& name) {
 
 void DescriptorStore::Keep(const std::string& name, int fd) {
   if (names_.contains(name)) return;
-  Send(name, fd);
-  names_.insert(name);
-}
-
-void DescriptorStore::Send(const std::string& name, int fd) {
   // The manager would otherwise forget a descriptor on which poll(2) reports an error.
   const std::string message = StrCat("FDSTORE=1\nFDPOLL=0\nFDNAME=", name);
   const int result = sd_pid_notify_with_fds(0, 0, message.c_str(), &fd, 1);
   if (result < 0) {
     Throw(ErrorCode::kIo, "the service manager can't keep '", name, "': ", std::strerror(-result));
   }
+  names_.insert(name);
 }
 
 void DescriptorStore::Remove(const std::string& name) noexcept {

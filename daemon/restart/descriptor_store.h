@@ -45,16 +45,12 @@ class DescriptorStore {
   // Lets the service manager keep a copy of a descriptor, unless it has one of this name. Throws
   // Error(kIo) if it can't be sent.
   void Keep(const std::string& name, int fd);
-  // Sends a descriptor without noting it here, also if there is one of this name. Any thread may
-  // call it. Throws Error(kIo).
-  static void Send(const std::string& name, int fd);
   // Lets the service manager close its copy. A failure is logged.
   void Remove(const std::string& name) noexcept;
   // Asks for the same without noting it here. Any thread may call it.
   static void Discard(const std::string& name) noexcept;
-  // Waits until the service manager has read all messages, at most 5 s. Returns whether it has. Any
-  // thread may call it.
-  static bool Flush() noexcept;
+  // Waits until the service manager has read all messages, at most 5 s. Returns whether it has.
+  bool Flush() noexcept;
 
  private:
   std::set<std::string> names_;

@@ -3,11 +3,9 @@
 
 #include <fcntl.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <vector>
@@ -19,14 +17,10 @@
 namespace graphd::store {
 namespace {
 
-// The layout of the memory, and of the file `memory` if that has a path. Daemons that do not know
-// memory without a path must refuse it, and not take it for removed: hence another version.
+// The layout of the memory, and of the file `memory`.
 constexpr const char* kVersion = "graphd-memory 1";
-constexpr const char* kKeptVersion = "graphd-memory 2";
 constexpr size_t kMaxText = 65536;
 constexpr size_t kNonceDigits = 32;
-// A folder of the service manager, in a tmpfs that ends with it.
-constexpr const char* kRun = "/run";
 
 // Returns a text that differs between this tmpfs and another one that is mounted in its place, or
 // after a restart of the machine.
@@ -45,25 +39,16 @@ std::string TmpfsOf(const std::string& path) {
 }
 
 std::string Encode(const MemoryName& name) {
-  return StrCat(name.is_kept ? kKeptVersion : kVersion, "\n", name.place, "\n", name.nonce, "\n",
-                name.tmpfs);
+  return StrCat(kVersion, "\n", name.directory, "\n", name.nonce, "\n", name.tmpfs);
 }
 
 std::optional<MemoryName> Decode(const std::vector<std::string>& lines) {
-  if (lines.size() < 4 || (lines[0] != kVersion && lines[0] != kKeptVersion)) return {};
+  if (lines.size() < 4 || lines[0] != kVersion) return {};
   MemoryName name;
-  name.is_kept = lines[0] == kKeptVersion;
-  name.place = lines[1];
+  name.directory = lines[1];
   name.nonce = lines[2];
   name.tmpfs = lines[3];
   return name;
-}
-
-std::optional<MemoryOwner> DecodeOwner(const std::string& text) {
-  const size_t first = text.find('\n');
-  const size_t second = first == text.npos ? text.npos : text.find('\n', first + 1);
-  if (second == text.npos) return {};
-  return MemoryOwner{text.substr(first + 1, second - first - 1), text.substr(second + 1)};
 }
 
 }  // namespace
@@ -76,12 +61,11 @@ std::string MemoryName::SavedPathIn(const std::string& store_directory) {
   return store_directory + "/memory-saved";
 }
 
-MemoryName MemoryName::Make(bool is_kept, const std::string& directory, const std::string& nonce) {
+MemoryName MemoryName::Make(const std::string& directory, const std::string& nonce) {
   MemoryName name;
-  name.is_kept = is_kept;
-  name.place = is_kept ? kKeptPrefix + nonce : directory;
+  name.directory = directory;
   name.nonce = nonce;
-  name.tmpfs = TmpfsOf(is_kept ? kRun : directory);
+  name.tmpfs = TmpfsOf(directory);
   return name;
 }
 
@@ -114,39 +98,18 @@ void MemoryName::WriteSaved(const std::string& store_directory, const StoreState
                       StrCat(Encode(*this), "\n", stored.lsn, "\n", stored.next_id));
 }
 
-bool MemoryName::IsNeeded(const std::string& store_directory, const std::string& place) {
-  const std::string path = PathIn(store_directory), pages = store_directory + "/pages";
-  struct stat info {};
-  if (::lstat(path.c_str(), &info) == 0) {
-    const std::optional<MemoryName> name = Read(path);
-    if (!name) {
-      Throw(ErrorCode::kVersion, path, " is damaged, or was written by another version of graphd; ",
-            "remove it if its rows are as of the last write-back anyway");
-    }
-    return name->is_kept && name->place == place;
-  }
-  if (errno != ENOENT) ThrowErrno("can't examine", path);
-  if (::stat(pages.c_str(), &info) != 0) {
-    ThrowErrno("can't find out whether rows are on the disk (is the directory mounted?):", pages);
-  }
-  return false;
-}
-
 bool MemoryName::IsOfThisTime() const {
-  const std::string parent = is_kept ? kRun : DirName(place);
+  const std::string parent = DirName(directory);
   return FileExists(parent) && TmpfsOf(parent) == tmpfs;
 }
 
 std::optional<MemoryOwner> MemoryOwner::Read(const std::string& directory) {
   const std::string text = ReadOwnText(PathIn(directory));
-  return text.starts_with(StrCat(kVersion, "\n")) ? DecodeOwner(text) : std::nullopt;
+  const size_t first = text.find('\n');
+  const size_t second = first == text.npos ? text.npos : text.find('\n', first + 1);
+  if (second == text.npos || text.substr(0, first) != kVersion) return {};
+  return MemoryOwner{text.substr(first + 1, second - first - 1), text.substr(second + 1)};
 }
-
-std::optional<MemoryOwner> MemoryOwner::ReadAnyVersion(const std::string& directory) {
-  return DecodeOwner(ReadOwnText(PathIn(directory)));
-}
-
-std::string PathOfDescriptor(int fd) { return StrCat("/proc/", ::getpid(), "/fd/", fd, "/."); }
 
 void MemoryOwner::Write(const std::string& directory) const {
   WriteFileAtomically(PathIn(directory),

@@ -12,15 +12,12 @@
 
 namespace graphd::store {
 
-// The names of directories of memory, and of descriptors of memory that a keeper has, begin so.
+// The names of directories of memory begin so.
 inline constexpr const char* kMemoryPrefix = "graphd-";
-inline constexpr const char* kKeptPrefix = "tables-";
 
 // The contents of the file `memory` in the store's directory, or of `memory-saved`.
 struct MemoryName {
-  // A MemoryKeeper has the descriptor of the memory's directory, which has no path then.
-  bool is_kept = false;
-  std::string place;  // the name of that descriptor, or else the path of the directory
+  std::string directory;  // its path
   std::string nonce;
   std::string tmpfs;  // text that differs when the memory can't exist any more
   // Only in `memory-saved`: RocksDB's numbers when all rows were in it as well.
@@ -32,8 +29,8 @@ struct MemoryName {
   static std::string PathIn(const std::string& store_directory);
   static std::string SavedPathIn(const std::string& store_directory);
 
-  // Makes the name of new memory: of the directory, or of a descriptor if `is_kept`.
-  static MemoryName Make(bool is_kept, const std::string& directory, const std::string& nonce);
+  // Makes the name of new memory.
+  static MemoryName Make(const std::string& directory, const std::string& nonce);
   // Returns nothing if the file is damaged or of another version. The file exists.
   static std::optional<MemoryName> Read(const std::string& path);
   // Returns nothing also if there is no file.
@@ -43,14 +40,8 @@ struct MemoryName {
   // Writes `memory-saved`, on the disk, with what RocksDB has.
   void WriteSaved(const std::string& store_directory, const StoreState& stored) const;
 
-  // Returns whether `memory` in the store's directory names the kept descriptor `place`, so that
-  // rows may be nowhere else. Throws Error if that can't be told: kVersion if the file is damaged,
-  // kIo, kNotFound or kDenied if it, or RocksDB beside it, can't be reached, as in a directory that
-  // is not mounted.
-  static bool IsNeeded(const std::string& store_directory, const std::string& place);
-
-  // Returns whether the machine, its tmpfs and its service manager are those of then, so that
-  // memory which is gone was removed by somebody.
+  // Returns whether the machine and its tmpfs are those of then, so that memory which is gone was
+  // removed by somebody.
   bool IsOfThisTime() const;
 };
 
@@ -62,14 +53,8 @@ struct MemoryOwner {
   // Returns nothing if the file is of another version. Throws Error(kDenied) if others could have
   // written it.
   static std::optional<MemoryOwner> Read(const std::string& directory);
-  // Returns the same of a file of any version.
-  static std::optional<MemoryOwner> ReadAnyVersion(const std::string& directory);
   void Write(const std::string& directory) const;
 };
-
-// Returns a path of a directory that has none of its own. It has the number of the process and not
-// "self", so that an administrator who reads it finds the directory, too.
-std::string PathOfDescriptor(int fd);
 
 // Returns the number of new memory, 32 hexadecimal digits.
 std::string MemoryNonce();

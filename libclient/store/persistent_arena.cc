@@ -2,7 +2,6 @@
 #include "store/persistent_arena.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -14,10 +13,8 @@
 #include <optional>
 
 #include "base/directory.h"
-#include "base/failure.h"
 #include "base/log.h"
 #include "base/strings.h"
-#include "store/memory_rescue.h"
 #include "store/rows/memory_dir.h"
 
 namespace graphd::store {
@@ -25,16 +22,6 @@ namespace {
 
 std::string StatePath(const std::string& directory) { return directory + "/state"; }
 std::string WrittenPath(const std::string& directory) { return directory + "/written"; }
-
-bool IsTmpfs(const std::string& directory) {
-  struct statfs status {};
-  return ::statfs(directory.c_str(), &status) == 0 && status.f_type == TMPFS_MAGIC;
-}
-
-// Removes what is in a directory, which itself may have no path.
-void RemoveContents(const std::string& directory) {
-  for (const std::string& name : ListDirectory(directory)) RemoveTree(directory + "/" + name);
-}
 
 // Returns no descriptor if another process has the lock.
 UniqueFd TryLock(const std::string& directory) {
@@ -110,18 +97,15 @@ std::string RemedyOf(const std::string& path) {
 
 }  // namespace
 
-PersistentArena::PersistentArena(Place place, std::string store_directory, size_t threads,
+PersistentArena::PersistentArena(MemoryName name, std::string store_directory, size_t threads,
                                  bool taken_over)
-    : name_(std::move(place.name)),
-      kept_fd_(std::move(place.fd)),
-      keeper_(place.keeper),
-      directory_(std::move(place.directory)),
+    : name_(std::move(name)),
       store_directory_(std::move(store_directory)),
       taken_over_(taken_over),
-      directory_fd_(OpenOwnDirectory(directory_)),
-      lock_(TryLock(directory_)) {
+      directory_fd_(OpenOwnDirectory(directory())),
+      lock_(TryLock(directory())) {
   if (!lock_) {
-    Throw(ErrorCode::kExists, directory_, " is in use by another process; is a server of ",
+    Throw(ErrorCode::kExists, directory(), " is in use by another process; is a server of ",
           store_directory_, " still running?");
   }
   OpenUndoLogs(threads);
@@ -130,7 +114,7 @@ PersistentArena::PersistentArena(Place place, std::string store_directory, size_
 // Opens all undo logs that an earlier process left, which may have had more threads. The first one
 // says how many there are; a log beyond that was never used.
 void PersistentArena::OpenUndoLogs(size_t threads) {
-  const auto path_of = [this](size_t i) { return StrCat(directory_, "/undo-", i); };
+  const auto path_of = [this](size_t i) { return StrCat(directory(), "/undo-", i); };
   undo_logs_.push_back(std::make_unique<UndoLog>(path_of(0), taken_over_));
   UndoLog& first = *undo_logs_[0];
   size_t used = taken_over_ ? first.group() : 0;
@@ -158,7 +142,7 @@ void PersistentArena::ReplaceDamagedUndoLogs() {
     std::unique_ptr<UndoLog>& undo = undo_logs_[i];
     if (undo->found_damage().empty()) continue;
     const std::string path = undo->path();
-    RenameFile(path, StrCat(directory_, "/damaged-undo-", i));
+    RenameFile(path, StrCat(directory(), "/damaged-undo-", i));
     auto made = std::make_unique<UndoLog>(path, /*kept=*/false);
     made->Reserve(undo->reserved_page_bytes());
     undo = std::move(made);
@@ -171,48 +155,14 @@ std::unique_ptr<PersistentArena> PersistentArena::Make(const std::string& parent
                                                        size_t threads) {
   CheckParent(parent);
   RemoveAbandoned(parent, store_directory);
-  Place place;
   const std::string nonce = MemoryNonce();
-  place.directory = MakeDirectoryIn(parent, nonce, store_directory);
-  place.name = MemoryName::Make(/*is_kept=*/false, place.directory, nonce);
-  return std::unique_ptr<PersistentArena>(
-      new PersistentArena(std::move(place), store_directory, threads, /*taken_over=*/false));
-}
-
-std::unique_ptr<PersistentArena> PersistentArena::MakeKept(const std::string& parent,
-                                                           const std::string& store_directory,
-                                                           size_t threads, MemoryKeeper& keeper) {
-  std::string why, made, given;
-  try {
-    CheckParent(parent);
-    const std::string nonce = MemoryNonce();
-    made = MakeDirectoryIn(parent, nonce, store_directory);
-    Place place;
-    place.name = MemoryName::Make(/*is_kept=*/true, made, nonce);
-    place.fd = OpenOwnDirectory(made);
-    place.directory = PathOfDescriptor(place.fd.get());
-    place.keeper = &keeper;
-    // No row is in the memory before the keeper has it.
-    why = keeper.Keep(place.name.place, place.fd.get());
-    if (why.empty()) {
-      given = place.name.place;
-      std::unique_ptr<PersistentArena> arena(
-          new PersistentArena(std::move(place), store_directory, threads, /*taken_over=*/false));
-      RemoveAbandoned(kDefaultMemoryDir, store_directory);
-      return arena;
-    }
-  } catch (const Error& error) {
-    why = error.what();
-  }
-  if (!given.empty()) keeper.Remove(given);
-  if (!made.empty()) LogFailure("freeing memory of tensors", [&] { RemoveTree(made); });
-  LogWarning("the memory of tensors can't stay with the service manager: ", why);
-  return nullptr;
+  const std::string directory = MakeDirectoryIn(parent, nonce, store_directory);
+  return std::unique_ptr<PersistentArena>(new PersistentArena(
+      MemoryName::Make(directory, nonce), store_directory, threads, /*taken_over=*/false));
 }
 
 std::unique_ptr<PersistentArena> PersistentArena::Find(const std::string& store_directory,
                                                        size_t threads, Gone* gone,
-                                                       MemoryKeeper* keeper,
                                                        const StoreState* stored) {
   const std::string path = MemoryName::PathIn(store_directory);
   if (FileExists(path)) {
@@ -221,15 +171,7 @@ std::unique_ptr<PersistentArena> PersistentArena::Find(const std::string& store_
       Throw(ErrorCode::kVersion, path, " was written by another version of graphd, or is damaged; ",
             "start and stop that version, which moves the rows to the disk", RemedyOf(path));
     }
-    const bool is_kept = name->is_kept;
-    auto arena = Open(*std::move(name), store_directory, threads, gone, keeper, stored);
-    if (arena == nullptr && is_kept && gone->removed &&
-        (keeper == nullptr || !keeper->passes_descriptors())) {
-      Throw(ErrorCode::kUnavailable, store_directory, ": the service manager may have the memory ",
-            "of its last server, and has not started this process; start it through systemd",
-            RemedyOf(path));
-    }
-    return arena;
+    return Open(*std::move(name), store_directory, threads, gone, stored);
   }
   std::optional<MemoryName> saved = MemoryName::ReadSaved(store_directory);
   std::unique_ptr<PersistentArena> arena;
@@ -237,7 +179,7 @@ std::unique_ptr<PersistentArena> PersistentArena::Find(const std::string& store_
       stored->next_id == saved->next_id) {
     try {
       Gone ignored;  // RocksDB has all rows
-      arena = Open(*std::move(saved), store_directory, threads, &ignored, keeper, stored);
+      arena = Open(*std::move(saved), store_directory, threads, &ignored, stored);
     } catch (const Error& error) {
       LogWarning("the memory that the last server left is not used, and its rows are read from ",
                  "the disk: ", error.what());
@@ -251,29 +193,13 @@ std::unique_ptr<PersistentArena> PersistentArena::Find(const std::string& store_
 std::unique_ptr<PersistentArena> PersistentArena::Open(MemoryName name,
                                                        const std::string& store_directory,
                                                        size_t threads, Gone* gone,
-                                                       MemoryKeeper* keeper,
                                                        const StoreState* stored) {
   const std::string path = MemoryName::PathIn(store_directory);
+  const std::string& directory = name.directory;
   const auto is_gone = [&]() -> std::unique_ptr<PersistentArena> {
-    *gone = {name.is_kept ? "descriptor " + name.place + " of the service manager" : name.place,
-             name.IsOfThisTime()};
+    *gone = {directory, name.IsOfThisTime()};
     return nullptr;
   };
-  Place place;
-  place.directory = name.place;
-  if (name.is_kept) {
-    if (keeper != nullptr) place.fd = keeper->Take(name.place);
-    if (place.fd) {
-      place.directory = PathOfDescriptor(place.fd.get());
-      place.keeper = keeper;
-    } else if (const std::string copy = PathOfCopy(name.nonce); HasCopy(copy)) {
-      place.directory = copy;
-      name = MemoryName::Make(/*is_kept=*/false, copy, name.nonce);
-    } else {
-      return is_gone();
-    }
-  }
-  const std::string& directory = place.directory;
   struct stat info {};
   if (::lstat(directory.c_str(), &info) != 0 && errno == ENOENT) return is_gone();
   const std::string its_memory =
@@ -282,7 +208,6 @@ std::unique_ptr<PersistentArena> PersistentArena::Open(MemoryName name,
   uint64_t written = 0;
   try {
     OpenOwnDirectory(directory);
-    if (name.is_kept && !IsTmpfs(directory)) Throw(ErrorCode::kDenied, "it is not in a tmpfs");
     if (!FileExists(MemoryOwner::PathIn(directory)) || !FileExists(StatePath(directory))) {
       return is_gone();
     }
@@ -307,26 +232,20 @@ std::unique_ptr<PersistentArena> PersistentArena::Open(MemoryName name,
           " has pushes up to ", stored->lsn, ", and had those up to ", written,
           "; was it restored from a backup? Remove ", path, " to continue with it as it is");
   }
-  if (place.keeper != nullptr) {
-    // A copy has older rows from the first push on, and must not be found in its place.
-    RemoveAbandoned(kDefaultMemoryDir, store_directory);
-    if (const std::string copy = PathOfCopy(name.nonce); HasCopy(copy)) RemoveTree(copy);
-  }
-  place.name = std::move(name);
   return std::unique_ptr<PersistentArena>(
-      new PersistentArena(std::move(place), store_directory, threads, /*taken_over=*/true));
+      new PersistentArena(std::move(name), store_directory, threads, /*taken_over=*/true));
 }
 
 Arena::Files PersistentArena::FilesOf(uint32_t table, bool kept) const {
   CheckInPlace();
-  return {StrCat(directory_, "/table-", table), kept};
+  return {StrCat(directory(), "/table-", table), kept};
 }
 
 void PersistentArena::RemoveTable(uint32_t table) {
   const std::string prefix = StrCat("table-", table, ".");
   CheckInPlace();
-  for (const std::string& name : ListDirectory(directory_)) {
-    if (name.starts_with(prefix)) RemoveFile(StrCat(directory_, "/", name));
+  for (const std::string& name : ListDirectory(directory())) {
+    if (name.starts_with(prefix)) RemoveFile(StrCat(directory(), "/", name));
   }
 }
 
@@ -335,21 +254,21 @@ void PersistentArena::ReserveUndo(uint64_t page_bytes) {
 }
 
 StoreState PersistentArena::ReadState() const {
-  return DecodeState(ReadOwnText(StatePath(directory_)));
+  return DecodeState(ReadOwnText(StatePath(directory())));
 }
 
 void PersistentArena::WriteState(const StoreState& state) {
   const MutexLock lock(mutex_);
   if (state.lsn < state_lsn_) return;
   CheckInPlace();
-  WriteToMemory(directory_,
-                [&] { WriteFileAtomically(StatePath(directory_), EncodeState(state)); });
+  WriteToMemory(directory(),
+                [&] { WriteFileAtomically(StatePath(directory()), EncodeState(state)); });
   state_lsn_ = state.lsn;
 }
 
 void PersistentArena::SetWritten(uint64_t lsn) {
-  WriteToMemory(directory_,
-                [&] { WriteFileAtomically(WrittenPath(directory_), std::to_string(lsn)); });
+  WriteToMemory(directory(),
+                [&] { WriteFileAtomically(WrittenPath(directory()), std::to_string(lsn)); });
 }
 
 void PersistentArena::Announce() {
@@ -361,13 +280,13 @@ void PersistentArena::Announce() {
 
 void PersistentArena::ThrowIf(const std::string& what) const {
   if (what.empty()) return;
-  Throw(ErrorCode::kIo, "the memory of tables, ", directory_,
+  Throw(ErrorCode::kIo, "the memory of tables, ", directory(),
         ", is no longer in its place: ", what);
 }
 
 void PersistentArena::CheckInPlace() const {
-  ThrowIf(WhatHappenedTo(directory_fd_.get(), directory_));
-  ThrowIf(WhatHappenedTo(lock_.get(), MemoryOwner::PathIn(directory_)));
+  ThrowIf(WhatHappenedTo(directory_fd_.get(), directory()));
+  ThrowIf(WhatHappenedTo(lock_.get(), MemoryOwner::PathIn(directory())));
 }
 
 void PersistentArena::CheckUndoLogs() const {
@@ -383,13 +302,11 @@ void PersistentArena::Forget() {
 
 void PersistentArena::Remove() {
   Forget();
-  if (const std::string what = WhatHappenedTo(directory_fd_.get(), directory_); !what.empty()) {
+  if (const std::string what = WhatHappenedTo(directory_fd_.get(), directory()); !what.empty()) {
     LogWarning("the memory of tables is not removed: ", what);
     return;
   }
-  if (keeper_ == nullptr) return RemoveTree(directory_);
-  RemoveContents(directory_);
-  keeper_->Remove(name_.place);
+  RemoveTree(directory());
 }
 
 void PersistentArena::Leave(const StoreState& stored) {

@@ -8,16 +8,12 @@
 #include "base/file.h"
 #include "base/mutex.h"
 #include "store/log/store_state.h"
-#include "store/memory_keeper.h"
 #include "store/memory_name.h"
 #include "store/rows/arena.h"
 #include "store/rows/undo_log.h"
 
 // Memory of a store's tables that survives the end of the process, kill -9 included, but not a
-// restart of the machine. It is a directory of its own in a tmpfs. Either it has a path there, or
-// the tmpfs was mounted for one process only, and a MemoryKeeper has the directory's descriptor:
-// then nobody else can reach the memory, and it is one descriptor, whatever tables are made and
-// dropped.
+// restart of the machine. It is a directory of its own in a tmpfs:
 //
 //   owner         the format's version, a random number and the path of the store's directory;
 //                 locked by the process that uses the memory
@@ -27,12 +23,11 @@
 //   table-ID.*    the files of an Arena
 //   undo-N        the UndoLog of applying thread N
 //
-// The file `memory` in the store's directory has its path, or the descriptor's name, and its random
-// number, from the time when all rows are in it until they are all in RocksDB again. It alone
-// decides which memory counts. The next process takes the rows over, rolls back unfinished changes,
-// and replays the log after `state`. It trusts only what has that number and what nobody else could
-// have written: the user owns the directory and each file, others can't write them, and none is a
-// link.
+// The file `memory` in the store's directory has its path and its random number, from the time when
+// all rows are in it until they are all in RocksDB again. It alone decides which memory counts. The
+// next process takes the rows over, rolls back unfinished changes, and replays the log after
+// `state`. It trusts only what has that number and what nobody else could have written: the user
+// owns the directory and each file, others can't write them, and none is a link.
 //
 // A process that ends because another one follows leaves its memory to it, with all rows in RocksDB
 // as well: then the file is called `memory-saved`, and has what RocksDB had. It counts only while
@@ -48,33 +43,22 @@ class PersistentArena {
   // kIo, kOverloaded if the tmpfs is full, kDenied if other users can rename what is in `parent`.
   static std::unique_ptr<PersistentArena> Make(const std::string& parent,
                                                const std::string& store_directory, size_t threads);
-  // Creates one in `parent`, a tmpfs that only this process sees, and gives its descriptor to the
-  // keeper. Returns null and logs the reason if that is not possible or the keeper does not take
-  // it.
-  static std::unique_ptr<PersistentArena> MakeKept(const std::string& parent,
-                                                   const std::string& store_directory,
-                                                   size_t threads, MemoryKeeper& keeper);
   // Memory that the store's directory names, and that no longer exists.
   struct Gone {
     std::string directory;  // empty if nothing is gone
-    // The tmpfs, or the keeper, is still the same one: somebody removed the memory, and not a
-    // restart of the machine.
+    // The tmpfs is still the same one: somebody removed the memory, and not a restart of the
+    // machine.
     bool removed = false;
   };
   // Opens the one that the store's directory names. Returns null if there is none; if it no longer
-  // exists, sets `gone`. A copy of what a keeper had (CopyToNamedMemory) is found, too. `keeper`
-  // may be null; `stored` is the state that RocksDB has, if it is known. Throws Error: kExists if a
-  // process uses it, or if it belongs to a store in another directory; kDenied if it is not the one
-  // that the store made, if another user could have written it, or if RocksDB is older than it was;
-  // kUnavailable if it is with a keeper that passes nothing to this process; kVersion; kCorrupt;
-  // kIo.
+  // exists, sets `gone`. `stored` is the state that RocksDB has, if it is known. Throws Error:
+  // kExists if a process uses it, or if it belongs to a store in another directory; kDenied if it
+  // is not the one that the store made, if another user could have written it, or if RocksDB is
+  // older than it was; kVersion; kCorrupt; kIo.
   static std::unique_ptr<PersistentArena> Find(const std::string& store_directory, size_t threads,
-                                               Gone* gone, MemoryKeeper* keeper = nullptr,
-                                               const StoreState* stored = nullptr);
+                                               Gone* gone, const StoreState* stored = nullptr);
 
-  // Returns the path of the directory; for kept memory one of /proc, which leads there as long as
-  // this process lives.
-  const std::string& directory() const noexcept { return directory_; }
+  const std::string& directory() const noexcept { return name_.directory; }
   // Returns whether it has the rows of an earlier process.
   bool taken_over() const noexcept { return taken_over_; }
 
@@ -111,35 +95,22 @@ class PersistentArena {
   // Removes its name from the store's directory, when all rows are in RocksDB. Does not wait for
   // the disk to have the change if it was done before.
   void Forget();
-  // Calls Forget, and then frees the memory if it is still in its place.
+  // Calls Forget, and removes the directory if it is still in its place.
   void Remove();
-  // Returns whether the next process follows at once and gets the memory from the keeper.
-  bool can_be_left() const noexcept {
-    return keeper_ != nullptr && keeper_->next_process_follows();
-  }
   // Leaves the memory to the next process, when all rows are in RocksDB and nothing changes any
   // more. `stored` is what RocksDB has.
   void Leave(const StoreState& stored);
 
  private:
-  // The memory as a process finds or makes it.
-  struct Place {
-    MemoryName name;
-    UniqueFd fd;            // the directory's, if it has no path
-    std::string directory;  // see directory()
-    MemoryKeeper* keeper = nullptr;
-  };
-  PersistentArena(Place place, std::string store_directory, size_t threads, bool taken_over);
+  PersistentArena(MemoryName name, std::string store_directory, size_t threads, bool taken_over);
   static std::unique_ptr<PersistentArena> Open(MemoryName name, const std::string& store_directory,
-                                               size_t threads, Gone* gone, MemoryKeeper* keeper,
+                                               size_t threads, Gone* gone,
                                                const StoreState* stored);
   void ThrowIf(const std::string& what) const;
   void OpenUndoLogs(size_t threads);
 
   const MemoryName name_;
-  const UniqueFd kept_fd_;      // directory_ leads through it
-  MemoryKeeper* const keeper_;  // null if the directory has a path
-  const std::string directory_, store_directory_;
+  const std::string store_directory_;
   const bool taken_over_;
   const UniqueFd directory_fd_;
   UniqueFd lock_;

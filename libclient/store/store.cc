@@ -33,7 +33,7 @@ StoreOptions WithoutKeptMemory(StoreOptions options) {
   StoreOptions before = options;
   before.durability = Durability::kProcess;
   before.memory_bytes = 0;
-  before.kept_memory_dir.clear();
+  before.next_process_follows = [] { return false; };
   if (before.memory_dir.empty()) before.memory_dir = kDefaultMemoryDir;
   { const Store store(std::move(before)); }
   // Its rows would be stale by the time that a later process takes them over.
@@ -54,21 +54,13 @@ std::unique_ptr<PersistentArena> OpenArena(const StoreOptions& options, const Pa
   }
   PersistentArena::Gone gone;
   const StoreState stored = TableCatalog::StateIn(db);
-  auto found = PersistentArena::Find(options.directory, options.threads, &gone,
-                                     options.keeper.get(), &stored);
+  auto found = PersistentArena::Find(options.directory, options.threads, &gone, &stored);
   if (found != nullptr) return found;
   if (gone.removed) {
     *removed = gone.directory;
   } else if (!gone.directory.empty()) {
     LogWarning(options.directory, ": the memory of its last server, ", gone.directory,
                ", is gone; was the machine restarted? Tables are as of the last write-back");
-  }
-  if (options.keeper != nullptr && !options.kept_memory_dir.empty()) {
-    auto made = PersistentArena::MakeKept(options.kept_memory_dir, options.directory,
-                                          options.threads, *options.keeper);
-    if (made != nullptr) return made;
-    if (options.memory_dir.empty()) return nullptr;
-    LogWarning("the memory of tensors is in ", options.memory_dir, " instead");
   }
   return PersistentArena::Make(options.memory_dir, options.directory, options.threads);
 }
@@ -117,11 +109,6 @@ Store::Store(StoreOptions options)
   write_back_.Start();  // last: its thread uses the others
 }
 
-void Store::EndWriteBack() {
-  write_back_.GiveUp();
-  db_.StopWaiting();
-}
-
 Store::~Store() {
   preparer_.reset();
   collapser_.reset();
@@ -132,7 +119,7 @@ Store::~Store() {
   LogFailure("not everything could be written back", [this] {
     write_back_.RunCycle();
     if (arena_ == nullptr) return;
-    if (arena_->can_be_left() && write_back_.LeftMemoryIsGood()) {
+    if (options_.next_process_follows() && write_back_.LeftMemoryIsGood()) {
       arena_->Leave(catalog_.ReadState());
     } else {
       arena_->Remove();

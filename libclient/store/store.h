@@ -84,9 +84,6 @@ class Store {
   // Writes all changed pages back at full speed. Throws Error if pages can't be written; they stay
   // in memory and in the log.
   void WriteBackNow() { write_back_.RunCycle(); }
-  // Makes write-back fail from now on, also a cycle under way, for a process that ends at once: the
-  // rows stay in the memory of tables, or in the log.
-  void EndWriteBack();
   WriteBack::Progress write_back_progress() const noexcept { return write_back_.progress(); }
 
   // Returns why the table can't be trusted (it lost pushes, or a restore is unfinished), or an

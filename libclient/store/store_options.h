@@ -3,10 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 
-#include "store/memory_keeper.h"
 #include "store/rows/table.h"
 
 namespace graphd::store {
@@ -46,10 +44,9 @@ struct StoreOptions {
   // A tmpfs for memory that survives the process (PersistentArena). Empty: memory is freed with the
   // process.
   std::string memory_dir;
-  // The keeper of such memory, if there is one. New memory is then in `kept_memory_dir`, a tmpfs
-  // that only this process sees, unless that is empty or the keeper does not take it.
-  std::shared_ptr<MemoryKeeper> keeper = nullptr;
-  std::string kept_memory_dir;
+  // Returns whether another process follows this one at once, to which such memory is left. Called
+  // at the end.
+  std::function<bool()> next_process_follows = [] { return false; };
   size_t max_tables = 4096;
   // Returns the ids of the rows of a table whose first_id is -1. Called when the table is created
   // or recovered.
@@ -57,8 +54,7 @@ struct StoreOptions {
 
   // Returns whether rows are kept in memory that survives the process.
   bool wants_persistent_arena() const noexcept {
-    return durability == Durability::kProcess && memory_bytes == 0 &&
-           (!memory_dir.empty() || !kept_memory_dir.empty());
+    return durability == Durability::kProcess && memory_bytes == 0 && !memory_dir.empty();
   }
 };
 

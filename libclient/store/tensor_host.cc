@@ -491,14 +491,6 @@ void TensorHost::WriteBackNow() {
   opened_store().WriteBackNow();
 }
 
-void TensorHost::EndWriteBack() {
-  {
-    const MutexLock lock(mutex_);
-    if (!store_) return;
-  }
-  opened_store().EndWriteBack();
-}
-
 std::optional<StoreStatus> TensorHost::status() const {
   const MutexLock lock(mutex_);
   if (!store_) return std::nullopt;

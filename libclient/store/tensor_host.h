@@ -124,8 +124,6 @@ class TensorHost {
   // Writes all changed rows back at full speed; status() shows the progress. Throws as
   // Store::WriteBackNow.
   void WriteBackNow();
-  // Calls Store::EndWriteBack.
-  void EndWriteBack();
   // Returns nothing before the first tensor was created.
   std::optional<StoreStatus> status() const;
 

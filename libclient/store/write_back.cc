@@ -59,12 +59,7 @@ void WriteBack::RunCycle() {
   WriteAll();
 }
 
-void WriteBack::CheckGivenUp() const {
-  if (given_up_) Throw(ErrorCode::kUnavailable, "the server was told to stop at once");
-}
-
 void WriteBack::WriteAll() {
-  CheckGivenUp();
   // A page must not be in RocksDB with a push that the log does not have: the push would be sent
   // again, and applied twice.
   const bool had_failed = pipeline_->failed();
@@ -85,7 +80,6 @@ void WriteBack::WriteAll() {
     left_out[table->id()] =
         "a push failed while it was applied; some rows are as of the last write-back";
   }
-  CheckGivenUp();
   catalog_.WriteState(state);
   db_.Flush();
   flushed_ = true;
@@ -207,7 +201,6 @@ bool WriteBack::WriteTable(Table& table, uint64_t last_lsn) {
       size += copy.size();
     }
     try {
-      CheckGivenUp();
       // During recovery, the log has all pushes that were applied.
       if (pipeline_ != nullptr) pipeline_->WaitDone(lsn);
       db_.PutPages(pages);

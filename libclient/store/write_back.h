@@ -62,9 +62,6 @@ class WriteBack {
   // in the log.
   void RunCycle();
 
-  // Makes all cycles fail with Error(kUnavailable) from now on, soon also the one under way.
-  void GiveUp() noexcept { given_up_ = true; }
-
   // Returns whether the memory of tables has the same rows as RocksDB after a cycle at the end,
   // when nothing changes any more: nothing has failed, and no file was damaged.
   bool LeftMemoryIsGood();
@@ -88,7 +85,6 @@ class WriteBack {
 
  private:
   void WriteAll() GRAPHD_REQUIRES(cycle_mutex_);
-  void CheckGivenUp() const;
   // Writes the changed pages. Leaves those out that have a push after `last_lsn`, and returns
   // whether there was none.
   bool WriteTable(Table& table, uint64_t last_lsn) GRAPHD_REQUIRES(cycle_mutex_);
@@ -117,7 +113,6 @@ class WriteBack {
   CondVar wake_;
   std::atomic<uint64_t> written_ = 0, total_ = 0;  // see progress()
   std::atomic<bool> flushed_ = true;               // the present cycle's pages are on the disk
-  std::atomic<bool> given_up_ = false;             // GiveUp sets it, on any thread; cycles ask
   std::atomic<int> full_speed_calls_ = 0;          // calls that wait for cycles at full speed
   std::atomic<bool> clean_requested_ = false;      // pages must be written back to be evicted
   std::atomic<bool> log_half_full_ = false;        // a cycle should begin, to truncate the log

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/file.h"
 #include "base/memory_limit.h"
 #include "base/strings.h"
 
@@ -35,13 +34,6 @@ std::string MountPointOf(const std::string& path) {
 }  // namespace
 
 std::string FullMemoryDir(const std::string& path) {
-  struct statvfs kept {};
-  if (path.starts_with("/proc/") && ::statvfs(DirName(path).c_str(), &kept) == 0) {
-    return StrCat("the tmpfs that the service manager keeps is full (",
-                  HumanBytes(kept.f_blocks * kept.f_frsize),
-                  "); raise size= of TemporaryFileSystem= in a drop-in of the unit, and stop and ",
-                  "start the server, or bound what tables take (--embedding_memory)");
-  }
   const std::string mount = MountPointOf(path);
   struct statvfs status {};
   const bool known = ::statvfs(mount.c_str(), &status) == 0;

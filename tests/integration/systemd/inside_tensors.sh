@@ -44,24 +44,27 @@ check_rows() {
   done
   trainers=()
 }
-descriptors() { property NFileDescriptorStore; }
-named_memory() { find /dev/shm -maxdepth 1 -name 'graphd-*' | wc -l; }
+memory=/run/graphd_memory
+# Prints how many directories of memory there are.
+memories() { find "$memory" -mindepth 2 -maxdepth 2 | wc -l; }
+await_failed() { for _ in $(seq 200); do [ "$(property ActiveState)" = failed ] && return; sleep 0.05; done; }
 
-install -D -m 644 /usr/share/doc/graphd/examples/kept-memory.conf \
-  /etc/systemd/system/graphd@.service.d/kept-memory.conf || bad "the drop-in is not installed"
 systemd-sysusers && systemd-tmpfiles --create graphd.conf && systemctl daemon-reload
 make_graph
 # shellcheck disable=SC2119  # there are no more lines
 configure
 set_watchdog 2
 start
-before=$(descriptors)
 start_trainer 1
 start_trainer 2
 await_steps
-check "the tensors are one descriptor more" [ "$(descriptors)" = $((before + 1)) ]
-check "they are not in /dev/shm" [ "$(named_memory)" = 0 ]
-check "and nobody else sees them" [ -z "$(ls /run/graphd-tensors)" ]
+check "the memory of tensors is in a tmpfs of its own" [ "$(memories)" = 1 ]
+check "it is mounted" [ "$(findmnt -n -o FSTYPE $memory)" = tmpfs ]
+check "nothing is in /dev/shm" [ -z "$(find /dev/shm -name 'graphd-*')" ]
+# shellcheck disable=SC2016  # the inner shell expands it
+check "other users can neither read nor fill it" \
+  setpriv --reuid nobody --regid nogroup --clear-groups \
+  sh -c '! ls "$0"/debian/graphd-* 2>/dev/null && ! touch "$0"/x "$0"/debian/x 2>/dev/null' "$memory"
 
 for round in 1 2; do
   main=$(property MainPID)
@@ -77,43 +80,54 @@ kill -STOP "$main"
 await_next "$main"
 check_taken 4 "the watchdog"
 check "the watchdog has killed it" grep -q 'Watchdog timeout' <(log)
-check "it is still one descriptor" [ "$(descriptors)" = $((before + 1)) ]
 
-# A start that fails does not give the rows up, although systemd frees what it has kept. Without room
-# for a copy in /dev/shm it is tried again until the error is mended; with room, the copy has a name.
-break_configuration() {
-  mv /etc/graphd/debian.conf debian.conf
-  printf 'part_config = "/srv/parts/none.json"\npart_id = 0\n' >/etc/graphd/debian.conf
-}
-mount -o remount,size=40k /dev/shm
-main=$(property MainPID)
-break_configuration
-kill -KILL "$main"
-for _ in $(seq 200); do grep -q 'tries to start every 10 s' <(log) && break; sleep 0.05; done
-check "a failed start says that it is tried again" grep -q 'tries to start every 10 s' <(log)
-mv debian.conf /etc/graphd/debian.conf
-await_next "$main"
-check_taken 5 "after a start that failed"
-check "no part of a copy is left" [ "$(named_memory)" = 0 ]
-mount -o remount,size=50% /dev/shm
-break_configuration
+# systemd gives the service up after a start that fails, after too many, and after a stop. The memory
+# is still there.
+mv /etc/graphd/debian.conf debian.conf
+printf 'part_config = "/srv/parts/none.json"\npart_id = 0\n' >/etc/graphd/debian.conf
 kill -KILL "$(property MainPID)"
-for _ in $(seq 200); do [ "$(property ActiveState)" = failed ] && break; sleep 0.05; done
-check "a start that fails ends if the rows are safe" [ "$(property ActiveState)" = failed ]
-check "they are in /dev/shm" [ "$(named_memory)" = 1 ]
+await_failed
+check "a start with a faulty configuration ends" [ "$(property ActiveState)" = failed ]
 mv debian.conf /etc/graphd/debian.conf
-systemctl start graphd@debian || bad "systemctl start"
-check_taken 6 "after a service that failed"
+start
+check_taken 5 "after a start that failed"
+for _ in $(seq 100); do
+  main=$(property MainPID)
+  if [ "$main" != 0 ]; then kill -KILL "$main"; fi
+  [ "$(property ActiveState)" = failed ] && break
+  sleep 0.05
+done
+await_failed
+check "systemd gives a service up that was killed too often" [ "$(property ActiveState)" = failed ]
+before=$(tensors_taken_over)
+systemctl reset-failed graphd@debian
+start
+check_taken $((before + 1)) "after kills in a row"
+check "it is still one memory" [ "$(memories)" = 1 ]
+
+# A stop that hangs ends when systemd kills the process.
+printf '[Service]\nTimeoutStopSec=1\n' >/run/systemd/system/graphd@debian.service.d/zz-stop.conf
+systemctl daemon-reload
+main=$(property MainPID)
+while kill -STOP "$main" 2>/dev/null; do :; done &  # systemd lets it go on once
+systemctl stop graphd@debian
+check "systemd has killed a server that did not stop" grep -q 'SIGKILL' <(log)
+rm /run/systemd/system/graphd@debian.service.d/zz-stop.conf
+systemctl daemon-reload
+systemctl reset-failed graphd@debian
+start
+check_taken $((before + 2)) "after a stop that was cut short"
 check_rows
 
 check "systemctl stop" systemctl stop graphd@debian
-check "it keeps nothing" [ "$(descriptors)" = 0 ]
+check "it leaves no memory" [ "$(memories)" = 0 ]
 check "the database has no name of memory" [ -z "$(find /var/lib/graphd -name 'memory*')" ]
+taken=$(tensors_taken_over)
 start
-check "tensors that are persistent are read from the disk" [ "$(tensors_taken_over)" = 6 ]
+check "tensors that are persistent are read from the disk" [ "$(tensors_taken_over)" = "$taken" ]
 systemctl stop graphd@debian
 
-# A stop whose rows the disk has no room for copies them to /dev/shm, and needs no room for that.
+# A stop whose rows the disk has no room for leaves them in the memory; so does a stop at once.
 state=/var/lib/graphd/debian
 mv "$state" saved_state
 mkdir "$state" && mount -t tmpfs -o size=256m,mode=750 state "$state"
@@ -124,73 +138,56 @@ start_trainer 4
 await_steps
 fill_disk
 check "systemctl stop with a full disk" systemctl stop graphd@debian
-check "the log says where the rows are" grep -q 'it was copied to /dev/shm' <(log)
-check "they are in /dev/shm" [ "$(named_memory)" = 1 ]
+check "the rows are in memory" [ "$(memories)" = 1 ]
 rm "$state/filler"
 start
-check_taken 7 "a stop with a full disk"
-systemctl restart graphd@debian || bad "systemctl restart"
-await_steps
-check "what was copied is removed when it is on the disk" [ "$(named_memory)" = 0 ]
-taken=$(tensors_taken_over)
-
-# A signal that announces the next process is believed only if all rows are on the disk.
+check_taken $((taken + 1)) "a stop with a full disk"
 fill_disk
 main=$(property MainPID)
 kill -INT "$main"
 while [ -d "/proc/$main" ]; do sleep 0.02; done
 rm "$state/filler"
-await_next "$main"
-check_taken $((taken + 1)) "a signal with a full disk"
-systemctl restart graphd@debian || bad "systemctl restart"
-taken=$(tensors_taken_over)
-await_steps
-
-# Without room in /dev/shm either, the next process goes on with the memory.
+start
+check_taken $((taken + 2)) "a signal that announces the next process, with a full disk"
 fill_disk
-mount -o remount,size=40k /dev/shm
-main=$(property MainPID)
 timeout 60 graphctl server stop --server_name debian --ip_config ip_config.txt --force \
   --timeout 0 >stop.log 2>&1
-for _ in $(seq 60); do grep -q 'could not be copied' <(log) && break; sleep 0.5; done
 check "a stop at once does not wait for the disk" grep -q 'stopping before all is done' <(log)
-check "the log says that the rows are not safe" grep -q 'could not be copied' <(log)
 rm "$state/filler"
-sleep 10
-await_next "$main"
-check_taken $((taken + 1)) "server stop without room for the rows"
-mount -o remount,size=50% /dev/shm
+start
+check_taken $((taken + 3)) "server stop --force with a full disk"
 check_rows
 systemctl stop graphd@debian
+check "a stop writes the rows when there is room again" [ "$(memories)" = 0 ]
 umount "$state" && rmdir "$state" && mv saved_state "$state"
 taken=$(tensors_taken_over)
 
-# Without room for another descriptor, the memory has a name in /dev/shm.
-printf '[Service]\nFileDescriptorStoreMax=1\n' >/run/systemd/system/graphd@debian.service.d/few.conf
-systemctl daemon-reload
+# An upgrade from a version whose memory was in /dev/shm is like this: what has a name is taken, and
+# after a clean end the memory is in its new place.
+configure 'memory_dir = "/dev/shm"'
 start
 start_trainer 3
 await_steps
-check "a full store is noticed" grep -q 'FileDescriptorStoreMax=' <(log)
-check "the memory is in /dev/shm" [ "$(named_memory)" = 1 ]
+check "memory_dir chooses another tmpfs" [ "$(find /dev/shm -name 'graphd-*' | wc -l)" = 1 ]
+# shellcheck disable=SC2119
+configure
 main=$(property MainPID)
 kill -KILL "$main"
 await_next "$main"
-check_taken $((taken + 1)) "kill -9 with memory in /dev/shm"
-
-# An upgrade is like this: the next process can keep descriptors, and takes the memory that has a name.
-rm /run/systemd/system/graphd@debian.service.d/few.conf
-systemctl daemon-reload
-main=$(property MainPID)
-kill -KILL "$main"
-await_next "$main"
-check_taken $((taken + 2)) "kill -9 before an upgrade"
-systemctl restart graphd@debian || bad "systemctl restart"
+check_taken $((taken + 1)) "kill -9 before an upgrade"
+check_rows
+systemctl stop graphd@debian
+start
+start_trainer 5
 await_steps
-check "after a clean end nothing is left in /dev/shm" [ "$(named_memory)" = 0 ]
-main=$(property MainPID)
-kill -KILL "$main"
-await_next "$main"
-check_taken $((taken + 3)) "kill -9 after an upgrade"
+check "then the memory is in its place" [ "$(memories)" = 1 ]
+check "nothing is left in /dev/shm" [ -z "$(find /dev/shm -name 'graphd-*')" ]
+
+# Stopping the mount stops the server first, which writes its rows.
+check "systemctl stop of the mount" systemctl stop run-graphd_memory.mount
+check "the server has stopped" [ "$(property ActiveState)" = inactive ]
+check "nothing is mounted" [ -z "$(findmnt -n $memory)" ]
+start
+await_steps
 check_rows
 finish

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests that tensors survive all ends of their server under a real systemd, which keeps their memory:
-# trainers compare each row with a model that nothing disturbs.
+# Tests that tensors survive all ends of their server under a real systemd: trainers compare each row
+# with a model that nothing disturbs.
 set -euo pipefail
 # shellcheck source=run_inside.sh
 . "$(dirname "$0")/run_inside.sh"

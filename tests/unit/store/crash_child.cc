@@ -2,26 +2,19 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <memory>
 #include <thread>
 #include <vector>
 
 #include "tests/unit/store/crash_steps.h"
-#include "tests/unit/store/test_keeper.h"
 
 // store_crash_child DIRECTORY MEMORY_BYTES MEMORY_DIR STEP...: opens the store and continues each
 // client at its step, reporting each completed step on standard output, until it is killed.
-// TEST_KEEPER_PRIVATE is the tmpfs for memory that the test keeps, if it does.
 
 using namespace graphd::store;
 
 int main(int argc, char** argv) {
   if (argc != 4 + static_cast<int>(kCrashClients)) return 2;
-  StoreOptions options = CrashOptions(argv[1], std::strtoull(argv[2], nullptr, 10), argv[3]);
-  if (const char* tmpfs = std::getenv("TEST_KEEPER_PRIVATE")) {
-    options.keeper = std::make_shared<graphd::store::testing::ChildKeeper>();
-    options.kept_memory_dir = tmpfs;
-  }
+  const StoreOptions options = CrashOptions(argv[1], std::strtoull(argv[2], nullptr, 10), argv[3]);
   Store store(options);
   OpenCrashTables(store);
   std::vector<std::thread> clients;

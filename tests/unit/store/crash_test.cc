@@ -5,14 +5,11 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <memory>
 #include <numeric>
 
 #include "base/rng.h"
 #include "tests/unit/format/scratch_directory.h"
-#include "tests/unit/store/child_environment.h"
 #include "tests/unit/store/crash_steps.h"
-#include "tests/unit/store/test_keeper.h"
 
 namespace graphd::store {
 namespace {
@@ -31,8 +28,7 @@ std::vector<T> CrashRows(Store& store, const std::string& name) {
 }
 
 // Starts the process. Returns its id and the end of the pipe that reports its steps.
-std::pair<pid_t, int> StartChild(const StoreOptions& options, const std::vector<uint64_t>& next,
-                                 testing::ParentKeeper* keeper) {
+std::pair<pid_t, int> StartChild(const StoreOptions& options, const std::vector<uint64_t>& next) {
   std::vector<std::string> words = {CRASH_CHILD, options.directory,
                                     std::to_string(options.memory_bytes), options.memory_dir};
   for (const uint64_t step : next) words.push_back(std::to_string(step));
@@ -41,19 +37,12 @@ std::pair<pid_t, int> StartChild(const StoreOptions& options, const std::vector<
   arguments.push_back(nullptr);
   int pipe[2];
   if (::pipe(pipe) != 0) return {-1, -1};
-  testing::ChildEnvironment environment;
-  if (keeper != nullptr) {
-    keeper->Begin(environment);
-    environment.Set("TEST_KEEPER_PRIVATE", options.kept_memory_dir);
-  }
-  char** variables = environment.data();
   const pid_t child = ::fork();
   if (child == 0) {
-    if (keeper != nullptr) keeper->InChild();
     ::dup2(pipe[1], STDOUT_FILENO);
     ::close(pipe[0]);
     ::close(pipe[1]);
-    ::execve(CRASH_CHILD, arguments.data(), variables);
+    ::execv(CRASH_CHILD, arguments.data());
     ::_exit(127);
   }
   ::close(pipe[1]);
@@ -61,25 +50,21 @@ std::pair<pid_t, int> StartChild(const StoreOptions& options, const std::vector<
 }
 
 // Kills the process with kill -9 at random points, also during write-back and recovery, and
-// compares the store with a reference. With a keeper, each process has a tmpfs of its own.
-void CrashAndCompare(uint64_t memory_bytes, const std::string& memory_dir = "",
-                     const std::shared_ptr<testing::ParentKeeper>& keeper = nullptr,
-                     testing::PrivateTmpfs* tmpfs = nullptr) {
+// compares the store with a reference. Some clean ends leave the memory to the next process.
+void CrashAndCompare(uint64_t memory_bytes, const std::string& memory_dir = "") {
   const char* wanted = std::getenv("GRAPHD_CRASHES");
   const int crashes = wanted != nullptr ? std::atoi(wanted) : 40;
   const ScratchDirectory scratch, reference_scratch;
   StoreOptions options = CrashOptions(scratch / "store", memory_bytes, memory_dir);
-  if (keeper != nullptr) {
-    options.keeper = keeper;
-    options.kept_memory_dir = tmpfs->path();
-  }
+  bool follows = false;
+  options.next_process_follows = [&follows] { return follows; };
   Store reference(CrashOptions(reference_scratch / "store", 0));
   OpenCrashTables(reference);
   std::vector<uint64_t> next(kCrashClients, 1), in_reference(kCrashClients, 0);
   CounterRng rng(static_cast<uint64_t>(::getpid()));
   uint64_t steps = 0;
   for (int crash = 0; crash < crashes; crash++) {
-    const auto [child, pipe] = StartChild(options, next, keeper.get());
+    const auto [child, pipe] = StartChild(options, next);
     ASSERT_GT(child, 0);
     // Some crashes happen while it opens the store, most while it works.
     Acknowledged done{};
@@ -98,13 +83,9 @@ void CrashAndCompare(uint64_t memory_bytes, const std::string& memory_dir = "",
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status)) << "it ended by itself: " << WEXITSTATUS(status);
-    if (keeper != nullptr) {
-      keeper->End();
-      tmpfs->MountAgain();
-      keeper->follows = rng.Below(2) == 0;  // some clean ends leave the memory
-    }
     if (crash % 5 != 4 && crash + 1 != crashes) continue;  // several crashes before the next check
 
+    follows = crash + 1 != crashes && rng.Below(2) == 0;
     Store store(options);
     ASSERT_TRUE(store.damage().empty()) << store.damage()[0];
     ASSERT_EQ(store.status().memory.empty(), memory_dir.empty());
@@ -129,13 +110,6 @@ TEST(Crash, WithAPersistentArena) {
   const MemoryDirectory memory;
   CrashAndCompare(0, memory.path());
   EXPECT_TRUE(std::filesystem::is_empty(memory.path()));
-}
-
-TEST(Crash, WithMemoryThatAKeeperHas) {
-  const MemoryDirectory named;
-  testing::PrivateTmpfs tmpfs;
-  CrashAndCompare(0, named.path(), std::make_shared<testing::ParentKeeper>(), &tmpfs);
-  EXPECT_TRUE(std::filesystem::is_empty(named.path()));
 }
 
 TEST(Crash, WithAMemoryBudgetSmallerThanTheTables) { CrashAndCompare(kCrashMemory); }
