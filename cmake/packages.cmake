@@ -59,8 +59,9 @@ name, run by systemd (graphd@NAME.service) or by graphctl launch.")
 set(CPACK_DEBIAN_GRAPHD_PACKAGE_NAME graphd)
 set(CPACK_DEBIAN_GRAPHD_PACKAGE_RECOMMENDS "systemd")
 set(CPACK_DEBIAN_GRAPHD_PACKAGE_SUGGESTS "graphctl, prometheus")
+set(CPACK_DEBIAN_GRAPHD_PACKAGE_DEPENDS "debconf (>= 0.5) | debconf-2.0")
 set(CPACK_DEBIAN_GRAPHD_PACKAGE_CONTROL_EXTRA
-    ${debian}/graphd/postinst ${debian}/graphd/prerm ${debian}/graphd/postrm)
+    ${debian}/graphd/postinst ${debian}/graphd/prerm ${debian}/graphd/postrm ${debian}/graphd/templates)
 set(CPACK_DEBIAN_GRAPHD_PACKAGE_CONTROL_STRICT_PERMISSION TRUE)
 graphd_package_documents(graphd graphd)
 

@@ -65,5 +65,25 @@ check "dpkg --remove" dpkg --remove graphd >/dev/null
 check "no server is left" [ -z "$(pgrep -x graphd)" ]
 check "no socket is left" [ -z "$(ls /run/graphd/debian 2>/dev/null)" ]
 check "the unit is gone" [ "$(property LoadState)" = not-found ]
+check "the memory of tensors is unmounted" [ -z "$(findmnt -n /run/graphd_memory)" ]
 check "the configuration is left" [ -s /etc/graphd/debian.conf ]
+
+# Purging asks about data; without an answer it stays.
+touch /var/lib/graphd/debian/some_data
+purge() { DEBIAN_FRONTEND=noninteractive dpkg --purge graphd >purge.log 2>&1 || { bad "dpkg --purge"; cat purge.log; }; }
+purge
+check "data stays: $(grep '^graphd: ' purge.log)" [ -e /var/lib/graphd/debian/some_data ]
+check "the configuration stays" [ -s /etc/graphd/debian.conf ]
+check "so does the user who owns it" id graphd
+check "the runtime directory does not" [ ! -e /run/graphd ]
+install_package 7.2.0
+start
+echo 'graphd graphd/remove-data boolean true' | debconf-set-selections
+check "dpkg --remove" dpkg --remove graphd >/dev/null
+purge
+for path in /var/lib/graphd /etc/graphd /run/graphd /run/graphd_memory; do
+  check "$path is gone" [ ! -e $path ]
+done
+check "the user is gone" [ -z "$(getent passwd graphd)" ]
+check "debconf has no question left" [ -z "$(debconf-show graphd)" ]
 finish

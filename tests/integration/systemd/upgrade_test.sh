@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests the upgrade of Debian's package graphd under load, and its removal, under a real systemd.
+# Tests the upgrade of Debian's package graphd under load, its removal and its purging, under a real systemd.
 set -euo pipefail
 # shellcheck source=run_inside.sh
 . "$(dirname "$0")/run_inside.sh"
