@@ -153,7 +153,8 @@ std::string MemoryDirectory(const DaemonOptions& options) {
   if (IsWritableTmpfs(directory)) return directory;
   if (given) {
     Throw(ErrorCode::kInvalid, "--memory_dir ", directory,
-          " is not a writable tmpfs; mount one, or leave the option out");
+          " is not a writable tmpfs; mount one there, or choose another one (memory_dir in the ",
+          "configuration)");
   }
   LogWarning(directory,
              " is not a writable tmpfs: changes of tensors stay in the push log until they are "

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import statistics
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -168,10 +169,15 @@ def measure(folder: str, build: str, graphctl: str, seconds: float, repeats: int
     # Times of batches also vary because other programs run meanwhile, up to 0.6 in some cases. The sizes
     # of batches, which the simulation varies by this number, differ by less than 0.1.
     variation = min(0.1, statistics.median(line.observed.variation for line in lines))
-    times = ServiceTimes(trainer, daemon, wake, variation)
+    return results(lines, ServiceTimes(trainer, daemon, wake, variation))
+
+
+def results(lines: list[Line], times: ServiceTimes) -> dict[str, Any]:
+    """Returns what a file of measure has."""
     profiles = [line.work.profile for line in lines if line.hosts == 1 and not line.work.row_bytes]
-    return {
+    found = {
         "times": dataclasses.asdict(times),
         "profiles": [dataclasses.asdict(each) for each in dict.fromkeys(profiles)],
         "lines": residuals(lines, times),
     }
+    return cast(dict[str, Any], json.loads(json.dumps(found)))  # lists instead of tuples

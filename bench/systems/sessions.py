@@ -174,6 +174,9 @@ class Sessions:
             self.put(
                 system, "disk_per_edge", value=self.bytes_per_edge(system, limits.size(folder))
             )
+            # A first start may get memory that a virtual machine has not used yet, which takes seconds.
+            with self.server(system, 1):
+                pass
             with server:
                 self.put(system, "start", value=server.start_seconds)
                 memory = self.bytes_per_edge(system, server.shared_bytes())

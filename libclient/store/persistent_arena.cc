@@ -46,19 +46,23 @@ void WriteToMemory(const std::string& path, const F& f) {
   }
 }
 
-// Removes the directories of ended processes of the store.
+// Removes a directory of memory if it is that of an ended process of the store.
+void RemoveIfAbandoned(const std::string& directory, const std::string& store_directory) {
+  try {
+    OpenOwnDirectory(directory);
+    const std::optional<MemoryOwner> owner = MemoryOwner::Read(directory);
+    const bool ours = owner && owner->store_directory == CanonicalPath(store_directory);
+    if (ours && TryLock(directory)) RemoveTree(directory);
+  } catch (const Error&) {
+    // It belongs to another user, or was removed meanwhile.
+  }
+}
+
+// Removes all such directories in a tmpfs.
 void RemoveAbandoned(const std::string& parent, const std::string& store_directory) {
-  if (!FileExists(parent)) return;
   for (const std::string& name : ListDirectory(parent)) {
-    const std::string path = StrCat(parent, "/", name);
-    if (!name.starts_with(kMemoryPrefix)) continue;
-    try {
-      OpenOwnDirectory(path);
-      const std::optional<MemoryOwner> owner = MemoryOwner::Read(path);
-      const bool ours = owner && owner->store_directory == CanonicalPath(store_directory);
-      if (ours && TryLock(path)) RemoveTree(path);
-    } catch (const Error&) {
-      // It belongs to another user, or was removed meanwhile.
+    if (name.starts_with(kMemoryPrefix)) {
+      RemoveIfAbandoned(StrCat(parent, "/", name), store_directory);
     }
   }
 }
@@ -185,9 +189,15 @@ std::unique_ptr<PersistentArena> PersistentArena::Find(const std::string& store_
                  "the disk: ", error.what());
     }
   }
-  // Otherwise it could be taken for the memory of a later state, which has the same numbers.
-  if (arena == nullptr) RemoveFile(MemoryName::SavedPathIn(store_directory));
+  if (arena == nullptr) RemoveLeft(store_directory);
   return arena;
+}
+
+void PersistentArena::RemoveLeft(const std::string& store_directory) {
+  const std::optional<MemoryName> saved = MemoryName::ReadSaved(store_directory);
+  // The name first: later it could be taken for that of a later state, which has the same numbers.
+  RemoveFile(MemoryName::SavedPathIn(store_directory));
+  if (saved) RemoveIfAbandoned(saved->directory, store_directory);
 }
 
 std::unique_ptr<PersistentArena> PersistentArena::Open(MemoryName name,

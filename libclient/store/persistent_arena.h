@@ -57,6 +57,8 @@ class PersistentArena {
   // older than it was; kVersion; kCorrupt; kIo.
   static std::unique_ptr<PersistentArena> Find(const std::string& store_directory, size_t threads,
                                                Gone* gone, const StoreState* stored = nullptr);
+  // Removes memory that a process left to this one, which does not take it over.
+  static void RemoveLeft(const std::string& store_directory);
 
   const std::string& directory() const noexcept { return name_.directory; }
   // Returns whether it has the rows of an earlier process.

@@ -49,7 +49,7 @@ StoreOptions WithoutKeptMemory(StoreOptions options) {
 std::unique_ptr<PersistentArena> OpenArena(const StoreOptions& options, const PageDb& db,
                                            std::string* removed) {
   if (!options.wants_persistent_arena()) {
-    RemoveFile(MemoryName::SavedPathIn(options.directory));  // the rows change without that memory
+    PersistentArena::RemoveLeft(options.directory);  // the rows change without that memory
     return nullptr;
   }
   PersistentArena::Gone gone;
@@ -60,7 +60,8 @@ std::unique_ptr<PersistentArena> OpenArena(const StoreOptions& options, const Pa
     *removed = gone.directory;
   } else if (!gone.directory.empty()) {
     LogWarning(options.directory, ": the memory of its last server, ", gone.directory,
-               ", is gone; was the machine restarted? Tables are as of the last write-back");
+               ", is gone; was the machine restarted, or the tmpfs unmounted? Tables are as of the "
+               "last write-back");
   }
   return PersistentArena::Make(options.memory_dir, options.directory, options.threads);
 }

@@ -73,11 +73,6 @@ std::string WhatIsNotWritten(const StoreStatus& store) {
       store.written_bytes < store.changed_bytes
           ? StrCat("not all ", HumanBytes(store.changed_bytes), " of changed rows are written back")
           : "not all changed rows are written back";
-  if (store.memory.starts_with("/proc/")) {
-    return rows +
-           "; they are copied to /dev/shm, or stay with the service manager if it starts the "
-           "server again, which continues from there";
-  }
   if (!store.memory.empty()) {
     return StrCat(rows, "; they stay in ", store.memory,
                   ", from which the next start on this machine continues, unless the machine is "

@@ -7,9 +7,9 @@ import tempfile
 import unittest
 
 from bench_tools import build_folder
-from scaling_model import graph, validate
+from scaling_model import graph, service_times, validate
 from scaling_model.hosts import ALGORITHMS
-from scaling_model.measure import Line, fitted, width
+from scaling_model.measure import Line, fitted, results, width
 from scaling_model.service_times import Measured, ServiceTimes
 from scaling_model.session import QUIET, described
 from scaling_model.workload import Profile, Workload
@@ -48,6 +48,9 @@ class Hosts(unittest.TestCase):
         line = Line(2, "auto", Workload(profile, width(FEATURE)), found)
         times = ServiceTimes(*fitted([line]), 0.0, 0.05)
         measured = Measured(times, (profile,))
+        # What was measured can be used without a detour by a file.
+        alone = Line(1, "auto", Workload(profile, 0), found)
+        self.assertEqual(service_times.of(results([alone], times)), measured)
         for megabits, delay in ((20, 0), (200, 20)):
             case = validate.Case(2, megabits, delay, **same)
             outcome = self.undisturbed(case, measured)

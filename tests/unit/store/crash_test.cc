@@ -28,9 +28,11 @@ std::vector<T> CrashRows(Store& store, const std::string& name) {
 }
 
 // Starts the process. Returns its id and the end of the pipe that reports its steps.
-std::pair<pid_t, int> StartChild(const StoreOptions& options, const std::vector<uint64_t>& next) {
+std::pair<pid_t, int> StartChild(const StoreOptions& options, const std::vector<uint64_t>& next,
+                                 uint64_t steps) {
   std::vector<std::string> words = {CRASH_CHILD, options.directory,
-                                    std::to_string(options.memory_bytes), options.memory_dir};
+                                    std::to_string(options.memory_bytes), options.memory_dir,
+                                    std::to_string(steps)};
   for (const uint64_t step : next) words.push_back(std::to_string(step));
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -64,16 +66,20 @@ void CrashAndCompare(uint64_t memory_bytes, const std::string& memory_dir = "") 
   CounterRng rng(static_cast<uint64_t>(::getpid()));
   uint64_t steps = 0;
   for (int crash = 0; crash < crashes; crash++) {
-    const auto [child, pipe] = StartChild(options, next);
-    ASSERT_GT(child, 0);
-    // Some crashes happen while it opens the store, most while it works.
+    // Some crashes happen while it opens the store, some while it closes it, most while it works.
     Acknowledged done{};
-    const bool works = crash % 4 != 0;
+    const bool works = crash % 4 != 0, closes = crash % 4 == 1;
+    const auto [child, pipe] = StartChild(options, next, closes ? 3 : 0);
+    ASSERT_GT(child, 0);
     if (works) {
       ASSERT_EQ(::read(pipe, &done, sizeof done), ssize_t{sizeof done});
       ASSERT_EQ(done.step, next[done.client]++);
     }
-    ::usleep(static_cast<useconds_t>(rng.Below(works ? 200000 : 60000)));
+    for (uint64_t step = 1; closes && step < 3 * kCrashClients; step++) {
+      ASSERT_EQ(::read(pipe, &done, sizeof done), ssize_t{sizeof done});
+      ASSERT_EQ(done.step, next[done.client]++);
+    }
+    ::usleep(static_cast<useconds_t>(rng.Below(closes ? 30000 : works ? 200000 : 60000)));
     ::kill(child, SIGKILL);
     while (::read(pipe, &done, sizeof done) == sizeof done) {
       ASSERT_EQ(done.step, next[done.client]++);
@@ -82,7 +88,7 @@ void CrashAndCompare(uint64_t memory_bytes, const std::string& memory_dir = "") 
     ::close(pipe);
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFSIGNALED(status)) << "it ended by itself: " << WEXITSTATUS(status);
+    ASSERT_TRUE(WIFSIGNALED(status) || (closes && status == 0)) << "it ended by itself: " << status;
     if (crash % 5 != 4 && crash + 1 != crashes) continue;  // several crashes before the next check
 
     follows = crash + 1 != crashes && rng.Below(2) == 0;

@@ -105,12 +105,9 @@ TEST_F(LeftMemoryTest, AUmaskThatLetsTheGroupWriteDoesNotMakeItUntrusted) {
 }
 
 TEST_F(LeftMemoryTest, AKillAtTheEndLosesNothing) {
-  for (const std::string follows : {"", "follows"}) {
-    PushAndKill(1, 0, {"at end", follows});  // all is in RocksDB, and the memory is still named
-    EXPECT_TRUE(FileExists(NamePath()));
-    EXPECT_THAT(Memories(), SizeIs(1));
-  }
-  PushAndKill(1, 10, {"at end"});
+  PushAndKill(1, 10, {"at end"});  // all is in RocksDB, and the memory is still named
+  EXPECT_TRUE(FileExists(NamePath()));
+  EXPECT_THAT(Memories(), SizeIs(1));
   Check(10);
 }
 
@@ -189,16 +186,35 @@ TEST_F(LeftMemoryTest, MemoryThatIsNamedAlreadyIsNotNamedAgain) {
 }
 
 TEST_F(LeftMemoryTest, OtherOptionsMoveItToTheDisk) {
-  follows_ = true;  // also then
-  PushAndKill(1, 10);
-  StoreOptions power = options_;
+  StoreOptions power = options_, bounded = options_;
   power.durability = Durability::kPower;
-  EXPECT_EQ(Check(10, power), "");
-  EXPECT_THAT(Memories(), IsEmpty());
-  PushAndKill(11, 20);
-  StoreOptions bounded = options_;
   bounded.memory_bytes = 1 << 20;
-  EXPECT_EQ(Check(20, bounded), "");
+  uint64_t last = 0;
+  for (const StoreOptions& other : {power, bounded}) {
+    for (const bool clean : {false, true}) {
+      PushAndKill(last + 1, last + 10);
+      last += 10;
+      follows_ = true;
+      if (clean) Check(last);
+      EXPECT_THAT(Memories(), SizeIs(1));
+      EXPECT_EQ(Check(last, other), "");
+      EXPECT_THAT(Memories(), IsEmpty());
+      EXPECT_FALSE(FileExists(SavedPath()));
+    }
+  }
+}
+
+TEST_F(LeftMemoryTest, LeftMemoryInAnotherTmpfsIsFreedIfItIsNotUsed) {
+  PushAndKill(1, 20);
+  follows_ = true;
+  Check(20);
+  const MemoryDirectory other;
+  StoreOptions elsewhere = options_;
+  elsewhere.memory_dir = other.path();
+  std::string name = ReadTextFile(SavedPath());
+  name += "0";  // of another state than that of RocksDB
+  WriteFileAtomically(SavedPath(), name);
+  EXPECT_THAT(Check(20, elsewhere), StartsWith(other.path()));
   EXPECT_THAT(Memories(), IsEmpty());
 }
 
