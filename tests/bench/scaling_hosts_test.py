@@ -48,7 +48,7 @@ class Hosts(unittest.TestCase):
         line = Line(2, "auto", Workload(profile, width(FEATURE)), found)
         times = ServiceTimes(*fitted([line]), 0.0, 0.05)
         measured = Measured(times, (profile,))
-        # What was measured can be used without a detour by a file.
+        # Service times can be used without a detour by a file.
         alone = Line(1, "auto", Workload(profile, 0), found)
         self.assertEqual(service_times.of(results([alone], times)), measured)
         for megabits, delay in ((20, 0), (200, 20)):

@@ -212,7 +212,7 @@ TEST_F(LeftMemoryTest, LeftMemoryInAnotherTmpfsIsFreedIfItIsNotUsed) {
   StoreOptions elsewhere = options_;
   elsewhere.memory_dir = other.path();
   std::string name = ReadTextFile(SavedPath());
-  name += "0";  // of another state than that of RocksDB
+  name += "0";  // RocksDB has another state.
   WriteFileAtomically(SavedPath(), name);
   EXPECT_THAT(Check(20, elsewhere), StartsWith(other.path()));
   EXPECT_THAT(Memories(), IsEmpty());
