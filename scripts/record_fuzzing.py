@@ -16,6 +16,7 @@ import pathlib
 import re
 import subprocess
 import sys
+from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RECORD = ROOT / "docs" / "fuzzing.json"
@@ -23,28 +24,28 @@ PAGE = ROOT / "docs" / "reliability.md"
 TABLE = re.compile(r"(<!-- begin fuzzing -->\n).*?(<!-- end fuzzing -->)", re.DOTALL)
 
 
-def add(targets: dict[str, dict[str, object]], name: str, inputs: int, seconds: int) -> None:
+def add(targets: dict[str, dict[str, Any]], name: str, inputs: int, seconds: int) -> None:
     commit = subprocess.run(
         ["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout.strip()
     today = datetime.date.today().isoformat()
     entry = targets.setdefault(name, {"inputs": 0, "seconds": 0, "since": today})
-    entry["inputs"] = int(str(entry["inputs"])) + inputs
-    entry["seconds"] = int(str(entry["seconds"])) + seconds
+    entry["inputs"] += inputs
+    entry["seconds"] += seconds
     entry |= {"until": today, "commit": commit}
 
 
-def table(targets: dict[str, dict[str, object]]) -> str:
-    inputs = sum(int(str(each["inputs"])) for each in targets.values())
-    hours = sum(int(str(each["seconds"])) for each in targets.values()) / 3600
+def table(targets: dict[str, dict[str, Any]]) -> str:
+    inputs = sum(each["inputs"] for each in targets.values())
+    hours = sum(each["seconds"] for each in targets.values()) / 3600
     lines = [
         f"{len(targets)} targets have survived {inputs:,} inputs in {hours:.1f} h of processor time.",
         "",
         "| target | inputs | processor time | from | to |",
         "|---|---|---|---|---|",
     ]
-    for name, each in sorted(targets.items(), key=lambda item: -int(str(item[1]["seconds"]))):
-        minutes = int(str(each["seconds"])) / 60
+    for name, each in sorted(targets.items(), key=lambda item: -item[1]["seconds"]):
+        minutes = each["seconds"] / 60
         lines.append(
             f"| `{name}` | {each['inputs']:,} | {minutes:.1f} min | {each['since']} | {each['until']} |"
         )

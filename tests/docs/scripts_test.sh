@@ -15,7 +15,7 @@ while read -r name note; do
   [[ -z $note || $note = *test* ]] || continue
   dpkg-query -W "$name" >/dev/null 2>&1 || bad "scripts/packages.txt: $name is not installed"
 done < <(grep -v '^#' scripts/packages.txt)
-for script in docs fuzz image setup test quickstart lint select_tests.py wheels; do
+for script in docs fuzz image setup test quickstart lint record_fuzzing.py select_tests.py wheels; do
   scripts/$script --help | grep -q "scripts/$script" || bad "scripts/$script --help"
   ! scripts/$script --no-such-option >/dev/null 2>&1 || bad "scripts/$script takes --no-such-option"
 done

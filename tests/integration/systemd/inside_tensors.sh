@@ -193,4 +193,28 @@ check "it is still mounted" [ "$(findmnt -n -o FSTYPE $memory)" = tmpfs ]
 configure 'durability = "power"'
 systemctl restart graphd@debian || bad "systemctl restart"
 check "memory that is not used is freed" [ "$(memories)" = 0 ]
+# The size of the mount, and servers without it.
+size() { echo $(($(stat -f -c '%b*%S' $memory))); }
+total=$(awk '/MemTotal/ { print $2 * 1024 }' /proc/meminfo)
+check "it has half of the memory: $(size) of $total bytes" [ $((($(size) * 100 + total / 2) / total)) = 50 ]
+drop_in=/etc/systemd/system/run-graphd_memory.mount.d/test.conf
+# start_with LINE...: starts the server with these lines in a drop-in of the mount.
+start_with() {
+  systemctl stop graphd@debian
+  umount $memory
+  mkdir -p "${drop_in%/*}" && printf '%s\n' "$@" >$drop_in && systemctl daemon-reload
+  start
+}
+# shellcheck disable=SC2119
+configure
+start_with '[Mount]' 'Options=mode=0755,nosuid,nodev,noexec,size=512M'
+check "a drop-in sets its size" [ "$(size)" = $((512 << 20)) ]
+mount -o remount,size=600M $memory
+check "so does mount, while the server runs" [ "$(size)" = $((600 << 20)) ]
+start_with '[Unit]' 'ConditionPathExists=/none'
+check "a server starts if a condition forbids the mount" [ -z "$(findmnt -n $memory)" ]
+start_trainer 6
+await_steps
+check "its memory is in the tmpfs of /run" [ "$(memories)" = 1 ]
+check_rows
 finish

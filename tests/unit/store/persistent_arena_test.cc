@@ -316,24 +316,6 @@ TEST_F(PersistentArenaTest, AfterAMachineRestartRowsAreAsLastWrittenBack) {
   }
 }
 
-TEST_F(PersistentArenaTest, AnotherDurabilityMovesItToTheDiskFirst) {
-  for (const bool bounded : {false, true}) {
-    fs::remove_all(options_.directory);
-    PushAndKill(20);
-    StoreOptions other = options_;
-    if (bounded) {
-      other.memory_bytes = 1 << 20;
-    } else {
-      other.durability = Durability::kPower;
-      other.memory_dir = "";
-    }
-    const Store store(other);
-    EXPECT_EQ(store.status().memory, "");
-    EXPECT_EQ(AllRows(*store.FindTable("emb")), RowsAt(20));
-    EXPECT_TRUE(fs::is_empty(options_.memory_dir));
-  }
-}
-
 TEST_F(PersistentArenaTest, TablesAreCreatedDroppedAndGivenState) {
   const std::vector<float> at_first = RowsAt(0);
   InKilledProcess([&] {
