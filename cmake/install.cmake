@@ -19,14 +19,18 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/graphdConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/graphdConfig.cmake
               ${PROJECT_BINARY_DIR}/graphdConfigVersion.cmake
   DESTINATION ${config_dir} COMPONENT dev)
+# On Debian, pkg-config reads the folder of the architecture also when it compiles for another one.
+set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(CMAKE_INSTALL_LIBDIR STREQUAL lib AND CMAKE_LIBRARY_ARCHITECTURE)
+  set(pkgconfig_dir lib/${CMAKE_LIBRARY_ARCHITECTURE}/pkgconfig)
+endif()
 # The prefix is relative to the installed file, so that `cmake --install --prefix` works.
-file(RELATIVE_PATH GRAPHD_PC_TO_PREFIX
-  /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+file(RELATIVE_PATH GRAPHD_PC_TO_PREFIX /prefix/${pkgconfig_dir} /prefix)
 configure_file(cmake/graphd.pc.in ${PROJECT_BINARY_DIR}/graphd.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/graphd.pc
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+install(FILES ${PROJECT_BINARY_DIR}/graphd.pc DESTINATION ${pkgconfig_dir} COMPONENT dev)
 
-# install_pages(component pattern...): installs manual pages, compressed as Debian requires.
+# install_pages(component pattern...): installs manual pages, compressed as Debian requires. A page that has
+# several names gets links, so that man finds it by each.
 find_program(GZIP_PROGRAM gzip REQUIRED)
 function(install_pages component)
   foreach(pattern IN LISTS ARGN)
@@ -37,8 +41,18 @@ function(install_pages component)
       configure_file(${page} ${PROJECT_BINARY_DIR}/man/${name} COPYONLY)
       execute_process(COMMAND ${GZIP_PROGRAM} -9nkf ${PROJECT_BINARY_DIR}/man/${name}
         COMMAND_ERROR_IS_FATAL ANY)
-      install(FILES ${PROJECT_BINARY_DIR}/man/${name}.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section}
-        COMPONENT ${component})
+      set(installed ${PROJECT_BINARY_DIR}/man/${name}.gz)
+      file(READ ${page} text)
+      string(REGEX MATCH "\n\\.Sh NAME\n(.*)\n\\.Nd " names "${text}")
+      string(REGEX MATCHALL "[^ \n]*[a-z]" names "${CMAKE_MATCH_1}")
+      foreach(other IN LISTS names)
+        if(NOT other STREQUAL ".Nm" AND NOT "${other}.${section}" STREQUAL name)
+          set(link ${PROJECT_BINARY_DIR}/man/${other}.${section}.gz)
+          file(CREATE_LINK ${name}.gz ${link} SYMBOLIC)
+          list(APPEND installed ${link})
+        endif()
+      endforeach()
+      install(FILES ${installed} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section} COMPONENT ${component})
     endforeach()
   endforeach()
 endfunction()

@@ -90,5 +90,15 @@ and data loaders under the names of dgl.distributed, for PyTorch and NumPy.")
   set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_STRICT_PERMISSION TRUE)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "graphd, python3-torch, python3-matplotlib, python3-tqdm")
   graphd_package_documents(python python3-graphd)
+  # The tutorial, the pages and examples to which it refers, in the same places relative to it, and the
+  # notebook. Pages that only the site or a checkout can show are left out.
+  set(python_documents ${CMAKE_INSTALL_DATAROOTDIR}/doc/python3-graphd)
+  file(GLOB python_examples CONFIGURE_DEPENDS examples/*.py)
+  install(FILES ${python_examples} DESTINATION ${python_documents}/examples COMPONENT python)
+  install(DIRECTORY docs DESTINATION ${python_documents} COMPONENT python
+    FILES_MATCHING PATTERN "*.md" PATTERN "*.ipynb"
+    PATTERN _static EXCLUDE PATTERN reference EXCLUDE PATTERN site EXCLUDE PATTERN index.md EXCLUDE
+    PATTERN getting-started.md EXCLUDE)
 endif()
+set(CPACK_POST_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/drop_ldconfig.cmake)
 include(CPack)

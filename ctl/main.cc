@@ -33,6 +33,7 @@ int Run(int argc, char** argv) {
   AddPlan(app);
   AddPs(app);
   AddReceive(app);
+  AddRestart(app);
   AddStop(app);
   AddServer(app);
   AddServerControl(app);

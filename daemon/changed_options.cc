@@ -66,6 +66,7 @@ std::vector<ChangedOption> CompareOptions(const DaemonOptions& running, const Da
   fixed("data_threads", running.data_threads, read.data_threads);
   live("max_connections", running.max_connections, read.max_connections);
   live("write_timeout", running.write_timeout, read.write_timeout);
+  live("hang_timeout", running.hang_timeout, read.hang_timeout);
   live("peer_memory", running.peer_memory, read.peer_memory);
   live("allow_read", running.access.readers, read.access.readers);
   live("allow_write", running.access.writers, read.access.writers);
@@ -74,6 +75,7 @@ std::vector<ChangedOption> CompareOptions(const DaemonOptions& running, const Da
   fixed("insecure", running.access.insecure, read.access.insecure);
   fixed("metrics", Metrics(running), Metrics(read));
   fixed("metrics_insecure", running.metrics_insecure, read.metrics_insecure);
+  live("metrics_peers", running.metrics_peers, read.metrics_peers);
   fixed("end_with_jobs", running.end_with_jobs, read.end_with_jobs);
   // The log file that is open can't be given back.
   compare("log_file", running.log_file, read.log_file, read.log_file.empty());

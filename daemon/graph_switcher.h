@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "daemon/load.h"
 #include "daemon/serving/graph_switch.h"
 

@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <optional>
 #include <utility>
@@ -118,7 +119,10 @@ KeptGraph LoadPartitions(const DaemonOptions& options, const PartConfig& config,
 std::shared_ptr<ServedGraph> Serve(const DaemonOptions& options, KeptGraph& loaded,
                                    uint64_t data_hash, const std::function<void()>& each) {
   auto graph = std::make_shared<ServedGraph>(loaded.partitions, std::exchange(loaded.indexes, {}),
-                                             DataId(loaded.files, data_hash));
+                                             DataId(loaded.files, data_hash),
+                                             std::array{loaded.node_owners, loaded.edge_owners});
+  loaded.node_owners = graph->owners(/*is_edge=*/false).segment;
+  loaded.edge_owners = graph->owners(/*is_edge=*/true).segment;
   for (const std::string& text : options.indexes) {
     const EdgeIndexSpec spec = ParseIndex(graph->meta().schema, text);
     for (PartId part : options.parts) {

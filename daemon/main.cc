@@ -31,6 +31,7 @@
 #include "daemon/load_progress.h"
 #include "daemon/logging/daemon_log.h"
 #include "daemon/metrics/metrics_endpoint.h"
+#include "daemon/metrics/peer_addresses.h"
 #include "daemon/options.h"
 #include "daemon/reloader.h"
 #include "daemon/requests/job_file.h"
@@ -40,7 +41,7 @@
 #include "daemon/serving/data_thread.h"
 #include "daemon/serving/drain.h"
 #include "daemon/serving/listeners.h"
-#include "daemon/serving/loop_watch.h"
+#include "daemon/serving/thread_watch.h"
 #include "daemon/serving/uv_bridge.h"
 #include "tls/certificate.h"
 #include "wire/ip_config.h"
@@ -188,10 +189,12 @@ class Graphd {
     // The metrics end before what they are made of.
     std::optional<LoadProgress> progress;
     progress.emplace(options_.server_name, local.text());
+    PeerAddresses metrics_peers(options_.metrics_peers);
     std::unique_ptr<MetricsEndpoint> metrics;
     if (!options_.metrics_address.empty()) {
       metrics = std::make_unique<MetricsEndpoint>(options_.metrics_address, options_.metrics_port,
-                                                  options_.metrics_insecure);
+                                                  options_.metrics_insecure,
+                                                  [&metrics_peers] { return metrics_peers.Get(); });
       LogInfo("metrics are at http://", metrics->text(), "/metrics");
     }
     WatchSignals();
@@ -210,6 +213,8 @@ class Graphd {
     info.listening.push_back(local.text());
     info.insecure = insecure;
     info.ends_with_jobs = options_.end_with_jobs;
+    RequestsInFlight in_flight;
+    WorkerPools pools(options_.compute_threads, tensors.memory_is_bounded());
     Drain drain(tensors, io_.provider->getTimer());
     drain_ = &drain;
     info.request_stop = [this, &drain](double seconds) {
@@ -217,6 +222,7 @@ class Graphd {
       uv_async_send(&stop_async_);
     };
     info.write_timeout = std::chrono::seconds(options_.write_timeout);
+    WatchedThread::SetLongest(std::chrono::seconds(options_.hang_timeout));
     info.set_log_level = [this](LogLevel level) { return reloader_->SetLogLevel(level); };
     info.prepare_switch = [this](const SwitchRequest& request) {
       return switcher_->Prepare(request);
@@ -231,9 +237,7 @@ class Graphd {
     job_file.Keep(jobs);
     JobBoard board;
     store::CheckpointCatalog checkpoints(CheckpointsDirectory(options_), StoreName(options_));
-    WorkerPools pools(options_.compute_threads, tensors.memory_is_bounded());
     RequestCounters counters;
-    RequestsInFlight in_flight;
     PeerMemory memory(PeerMemoryLimit(options_));
     const std::string endpoints = tcp ? StrCat(tcp->text(),
                                                tls_      ? " (TLS)"
@@ -246,6 +250,7 @@ class Graphd {
         options_, [this, &graphs] { return ReadAsRunning(graphs); },
         [&, socket = local.text()](const DaemonOptions& read) {
           Apply(read, access, info, memory, socket);
+          metrics_peers.Set(read.metrics_peers);
         },
         serving);
     // A reload that runs ends before what it changes.
@@ -271,7 +276,7 @@ class Graphd {
     if (metrics) {
       metrics->Serve([this, &context,
                       &info] { return NumbersOf(context, info, connections_, max_connections_); },
-                     [this] { return loops_.IsAlive(); });
+                     [this] { return threads_.IsAlive(); });
     }
     progress.reset();
     // The metrics end before what they are made of.
@@ -283,10 +288,9 @@ class Graphd {
     kj::TaskSet beating(task_errors_);
     for (size_t i = 0; i < options_.data_threads; i++) {
       DataThread& thread = data_threads.emplace_back(context, info);
-      loops_.Add(StrCat("data thread ", i), thread.beats());
-      beating.add(thread.Beat());
+      beating.add(thread.Beat(StrCat("data ", i)));
     }
-    const auto watching = WatchLoops().eagerlyEvaluate(nullptr);
+    const auto watching = WatchThreads().eagerlyEvaluate(nullptr);
 
     StartTimers(jobs);
     if (hangup_while_loading_) reloader_->RequestQuietly("SIGHUP");
@@ -349,11 +353,20 @@ class Graphd {
     LogInfo("stopping");
     jobs.Close();
     sd_notify(0, "STOPPING=1\nSTATUS=stopping");
-    pools.Stop();
+    in_flight.Refuse();
+    const bool requests_ended =
+        drain.EndRequests([&] { return in_flight.NumUnderWay() == 0; }, [&] { pools.Stop(); })
+            .wait(io_.waitScope);
+    if (!requests_ended) {
+      LogWarning("requests are given up that have not ended; the jobs repeat them");
+    }
+    // A change of such a request would be lost.
+    tensors.RefusePushes();
     switcher_->Stop();
     pushes->Stop();
-    if (drain.Run().wait(io_.waitScope)) return;
-    LogWarning("stopping before all is done: ", drain.WhatIsLeft());
+    const bool written = drain.Run().wait(io_.waitScope);
+    if (requests_ended && written) return;
+    if (!written) LogWarning("stopping before all is done: ", drain.WhatIsLeft());
     listeners_.reset();
     std::_Exit(0);
   }
@@ -417,6 +430,7 @@ class Graphd {
     Listener::SetMode(socket, SocketMode(access));
     max_connections_ = read.max_connections;
     info.write_timeout = std::chrono::seconds(read.write_timeout);
+    WatchedThread::SetLongest(std::chrono::seconds(read.hang_timeout));
     memory.SetLimit(PeerMemoryLimit(read));
   }
 
@@ -439,12 +453,19 @@ class Graphd {
     return std::min(kReservedDescriptors, descriptors_ / 2);
   }
 
-  kj::Promise<void> WatchLoops() {
+  // Returns false also if there is no memory to find out.
+  bool NoThreadHangs() {
+    bool none = false;
+    LogFailure("the watch of threads", [&] { none = threads_.Check(); });
+    return none;
+  }
+
+  kj::Promise<void> WatchThreads() {
     return io_.provider->getTimer()
-        .afterDelay(LoopWatch::kPeriod.count() * kj::SECONDS)
+        .afterDelay(ThreadWatch::kPeriod.count() * kj::SECONDS)
         .then([this] {
-          loops_.Check();
-          return WatchLoops();
+          NoThreadHangs();
+          return WatchThreads();
         });
   }
 
@@ -474,11 +495,14 @@ class Graphd {
   // Advises the administrator: on small pages random reads take up to twice the time.
   static void AdviseOnPages(const ServedGraph& graph) {
     for (const PartitionStatus& partition : graph.status()) {
-      if (partition.bytes < kLargePartition || partition.pages != PageKindName(PageKind::kSmall)) {
-        continue;
+      uint64_t small = 0;
+      for (const PageBytes& each : partition.page_bytes) {
+        if (each.pages == PageKindName(PageKind::kSmall)) small = each.bytes;
       }
-      LogWarning("partition ", partition.part, " is on 4 KiB pages; for huge pages write 'advise' ",
-                 "to /sys/kernel/mm/transparent_hugepage/shmem_enabled before graphd starts");
+      if (small < kLargePartition || small < partition.bytes / 2) continue;
+      LogWarning(HumanBytes(small), " of the ", HumanBytes(partition.bytes), " of partition ",
+                 partition.part, " are on 4 KiB pages; for huge pages write 'advise' to ",
+                 "/sys/kernel/mm/transparent_hugepage/shmem_enabled before graphd starts");
     }
   }
 
@@ -569,14 +593,14 @@ class Graphd {
       uv_timer_init(&loop_, &watchdog_);
       const uint64_t every_ms = std::max<uint64_t>(watchdog_usec / 2000, 1);
       watchdog_.data = this;
-      // Notified only while every loop turns: otherwise systemd starts the daemon again. It does
+      // Notified only while no thread hangs: otherwise systemd starts the daemon again. It does
       // not watch a daemon that stops, but would from such a message on, and kill it.
       uv_timer_start(
           &watchdog_,
           [](uv_timer_t* handle) {
             auto* self = static_cast<Graphd*>(handle->data);
-            const bool turning = self->loops_.Check();
-            if (turning && self->stop_.fulfiller->isWaiting()) sd_notify(0, "WATCHDOG=1");
+            const bool serves = self->stop_.fulfiller->isWaiting();
+            if (self->NoThreadHangs() && serves) sd_notify(0, "WATCHDOG=1");
           },
           0, every_ms);
     }
@@ -639,7 +663,7 @@ class Graphd {
   const JobRegistry* jobs_ = nullptr;
   ConnectionCounters connections_;
   Drain* drain_ = nullptr;  // exists while the daemon serves
-  LoopWatch loops_;
+  ThreadWatch threads_;
   kj::Own<UvBridge> bridge_;
 };
 

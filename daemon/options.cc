@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <iostream>
 #include <thread>
@@ -10,6 +11,7 @@
 #include "base/directory.h"
 #include "base/strings.h"
 #include "daemon/config_error.h"
+#include "daemon/metrics/peer_addresses.h"
 #include "daemon/serving/log_level.h"
 #include "wire/ip_config.h"
 
@@ -29,6 +31,24 @@ std::string Both(std::string name) {
   std::string flag = "--" + name;
   std::replace(name.begin(), name.end(), '_', '-');
   return "--" + name == flag ? flag : flag + ",--" + name;
+}
+
+// Throws unless the text is the address of another server's metrics: host:port.
+void CheckPeer(const std::string& text, const std::string& place) {
+  const auto is_part_of_host = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_' || c == ':';
+  };
+  try {
+    const auto [host, port] = ParseHostPort(text);
+    const bool names_port = text.ends_with(StrCat(":", port));
+    const bool is_address = text.starts_with('[') || host.find(':') == std::string::npos;
+    if (names_port && port != 0 && is_address && std::ranges::all_of(host, is_part_of_host)) return;
+  } catch (const Error& error) {
+    Throw(error.code(), place, "--metrics_peers: ", error.what());
+  }
+  Throw(ErrorCode::kInvalid, place, "--metrics_peers: '", text,
+        "' is no address of a server's metrics; write host:port, as its --metrics has it, and "
+        "brackets around an IPv6 address");
 }
 
 // Throws unless the options that protect TCP fit together.
@@ -77,7 +97,6 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
   options.compute_threads = cores;
   options.data_threads = std::min<size_t>(cores, 4);
   options.runtime_dir = RuntimeDir();
-  options.state_dir = DefaultStateDir();
   if (const char* given = std::getenv("GRAPHD_MEMORY_DIR")) options.memory_dir = given;
   std::string listen, metrics, level = "info";
   options.port = kDefaultPort;
@@ -122,8 +141,8 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
       ->capture_default_str();
   app.add_option(Both("state_dir"), options.state_dir,
                  "Directory of distributed tensors and embeddings: "
-                 "<dir>/<server_name>/part-<part_id>, made with the first tensor")
-      ->capture_default_str();
+                 "<dir>/<server_name>/part-<part_id>, made with the first tensor (default: "
+                 "/var/lib/graphd, or .local/state/graphd in a user's home)");
   app.add_option("--durability", options.durability,
                  "What an acknowledged change of a tensor survives: none; process: the "
                  "end of graphd, kill -9 included; power: the loss of power, too")
@@ -154,6 +173,11 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
       ->capture_default_str();
   app.add_option(Both("write_timeout"), options.write_timeout,
                  "Seconds after which a connection is closed whose client does not read an answer")
+      ->check(CLI::Range(1, 86400))
+      ->capture_default_str();
+  app.add_option(Both("hang_timeout"), options.hang_timeout,
+                 "Seconds after which a thread of a pool or of the store hangs that makes no "
+                 "progress with its work; systemd's watchdog then replaces the server")
       ->check(CLI::Range(1, 86400))
       ->capture_default_str();
   app.add_option(Both("peer_memory"), options.peer_memory,
@@ -188,6 +212,11 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
                "Allow a --metrics address beyond loopback; everyone who reaches the port may read "
                "the metrics")
       ->needs(to_metrics);
+  app.add_option(Both("metrics_peers"), options.metrics_peers,
+                 "Addresses of other servers' metrics, host:port,...: the page for people at "
+                 "http://host:port/ then shows all servers and their jobs")
+      ->delimiter(',')
+      ->needs(to_metrics);
   app.add_flag(Both("check_config"), options.check_config,
                "Check these options and the headers of the files they name, without loading or "
                "serving; exit with 0 if all is well");
@@ -215,6 +244,7 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
           HumanBytes(kLeastPeerMemory));
   }
   CheckServerName(options.server_name);
+  if (options.state_dir.empty()) options.state_dir = DefaultStateDir();
   const auto parse_address = [&options](const char* name, const std::string& text) {
     try {
       return ParseHostPort(text);
@@ -226,6 +256,13 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
   if (!listen.empty()) std::tie(options.address, options.port) = parse_address("listen", listen);
   if (!metrics.empty()) {
     std::tie(options.metrics_address, options.metrics_port) = parse_address("metrics", metrics);
+  }
+  if (options.metrics_peers.size() > PeerAddresses::kMost) {
+    Throw(ErrorCode::kInvalid, PlaceOf(options.config, "metrics_peers"), "--metrics_peers names ",
+          options.metrics_peers.size(), " servers; at most ", PeerAddresses::kMost, " are shown");
+  }
+  for (const std::string& peer : options.metrics_peers) {
+    CheckPeer(peer, PlaceOf(options.config, "metrics_peers"));
   }
   CheckGuardOfTcp(options);
   std::sort(options.parts.begin(), options.parts.end());

@@ -34,11 +34,13 @@ struct DaemonOptions {
   size_t data_threads = 1;
   size_t max_connections = 4096;
   unsigned write_timeout = 600;  // seconds
+  unsigned hang_timeout = 120;   // seconds
   uint64_t peer_memory = 0;      // bytes; 0: PeerMemory::DefaultLimit
   AccessRules::Options access;   // its `insecure` also allows addresses beyond loopback
   std::string metrics_address;   // host of the metrics' endpoint; empty: there is none
   uint16_t metrics_port = 0;
-  bool metrics_insecure = false;  // allows that endpoint beyond loopback
+  bool metrics_insecure = false;           // allows that endpoint beyond loopback
+  std::vector<std::string> metrics_peers;  // host:port of other servers' metrics, for the page
   bool end_with_jobs = false;
   bool check_config = false;
 

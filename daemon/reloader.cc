@@ -140,7 +140,9 @@ Reloader::Changes Reloader::Reload(const std::string& by) {
   SetLogLevel(read.log_level);
   running_.max_connections = read.max_connections;
   running_.write_timeout = read.write_timeout;
+  running_.hang_timeout = read.hang_timeout;
   running_.peer_memory = read.peer_memory;
+  running_.metrics_peers = read.metrics_peers;
   const bool insecure = running_.access.insecure;
   running_.access = read.access;
   running_.access.insecure = insecure;

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "daemon/options.h"
 #include "wire/control_messages.h"
 

@@ -1,18 +1,19 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Selects the tests that scripts/test --recent builds and runs under a sanitizer:
-the core (tests/sanitizers/core.txt); a part of the others, another one with each commit; and tests
-of which a source, or a source of the module that they test, has changed in the latest 20 commits.
+"""Selects the tests that scripts/test --recent runs: the core; a part of the others, another one with
+each commit; and tests of which a source, or a source of the module that they test, has changed in the
+latest 20 commits. The core under a sanitizer is in tests/sanitizers/core.txt. Without one it is all
+tests but the slow ones, whose times are in tests/seconds.txt.
 
-  scripts/select_tests.py BUILD [--without LABELS]  writes BUILD/tests/selected_targets, for ninja,
-                                                    and BUILD/tests/selected_tests, for ctest -R
+  scripts/select_tests.py BUILD [--without LABELS]  writes BUILD/tests/left_out_tests, for ctest -E,
+                                                    and BUILD/tests/selected_targets, for ninja
   scripts/select_tests.py BUILD --save_seconds      writes the processor times of the latest run of
-                                                    all tests to tests/sanitizers/seconds.txt
+                                                    all tests to tests/seconds.txt
 
-BUILD is a configured build tree with a sanitizer: build/asan or build/tsan. The parts take about the
-same time, and there are as many as PART_SECONDS asks for. A program without core cases is in a part as
-a whole, because building it takes as long as running it. The quarters of one with core cases, which is
-built in any case, are distributed over the parts.
+BUILD is build/asan or build/tsan, configured, or build/dev, built. The parts take about the same time,
+and there are as many as PART_SECONDS asks for. With a sanitizer, a program without core cases is in a
+part as a whole, because building it takes as long as running it. The quarters of one with core cases,
+which is built in any case, are distributed over the parts.
 """
 
 import argparse
@@ -26,11 +27,12 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SECONDS = ROOT / "tests" / "sanitizers" / "seconds.txt"
+SECONDS = ROOT / "tests" / "seconds.txt"
 # The processor time of a part, and the most for tests that were selected because they have changed.
-PART_SECONDS = {"asan": 150, "tsan": 90}
-CHANGED_SECONDS = 40
-UNKNOWN_SECONDS = 5  # for a test that is not in the file
+PART_SECONDS = {"dev": 300, "asan": 150, "tsan": 90}
+CHANGED_SECONDS = {"dev": 130, "asan": 40, "tsan": 40}
+SLOW_SECONDS = 9  # processor time from which a test without a sanitizer is not in the core
+UNKNOWN_SECONDS = {"dev": 0.4, "asan": 5, "tsan": 5}  # for a test that is not in the file
 # Tests run four at a time on two processors, and wait now and then: so much of the time of one of them
 # is processor time.
 PROCESSOR_SHARE = 0.45
@@ -126,15 +128,19 @@ def read_seconds(preset):
 
 def read_tests(build, without):
     """Returns the tests of a build tree whose label does not match `without`."""
+    listed_sources = build / "tests" / "sources.txt"  # is there with a sanitizer
+    has_sanitizer = listed_sources.exists()
     command = ["ctest", "--test-dir", build, "--show-only=json-v1"]
     if without:
         command += ["-LE", without]
     listed = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     sources = {}
-    for line in (build / "tests" / "sources.txt").read_text().splitlines():
-        program, *paths = line.split(";")
-        sources[program] = [os.path.relpath(path, ROOT) for path in paths]
-    seconds = read_seconds(build.name)
+    if has_sanitizer:
+        for line in listed_sources.read_text().splitlines():
+            program, *paths = line.split(";")
+            sources[program] = [os.path.relpath(path, ROOT) for path in paths]
+    preset = build.name if has_sanitizer else "dev"
+    seconds, unknown = read_seconds(preset), UNKNOWN_SECONDS[preset]
     tests = []
     for entry in listed["tests"]:
         name, properties = entry["name"], {item["name"]: item["value"] for item in entry["properties"]}
@@ -142,13 +148,13 @@ def read_tests(build, without):
         if program in sources:
             files, paths = {f"tests/{program}"}, sources[program]
         else:  # a script, whose interpreter exists; without its program, ctest would not have a command
-            program, command = name, entry["command"]
+            program, command = name, entry.get("command", [])
             text = "\n".join([*command, *properties.get("ENVIRONMENT", [])])
             files = {*PROGRAMS, *re.findall(re.escape(f"{build}/") + r"(tests/[\w.]+)$", text, re.M)}
             scripts = [word for word in command if word.startswith(f"{ROOT}/tests/")]
             paths = [os.path.relpath(path, ROOT) for path in scripts]
-        core = "core" in properties.get("LABELS", [])
-        tests.append(Test(name, program, core, seconds.get(name, UNKNOWN_SECONDS), files, paths))
+        core = "core" in properties.get("LABELS", []) if has_sanitizer else name not in seconds
+        tests.append(Test(name, program, core, seconds.get(name, unknown), files, paths))
     built = {test.unit for test in tests if test.core}
     return [test._replace(unit=test.name) if test.unit in built else test for test in tests]
 
@@ -159,7 +165,9 @@ def save_seconds(build):
     rows = re.findall(r"^ *\d+/\d+ +Test +#\d+: (\S+) [. ]*Passed +([\d.]+) sec$", log, re.M)
     old = SECONDS.read_text().splitlines() if SECONDS.exists() else []
     kept = [line for line in old if not line.startswith(f"{build.name} ")]
-    lines = kept + [f"{build.name} {name} {float(takes) * PROCESSOR_SHARE:.1f}" for name, takes in rows]
+    times = [(name, float(takes) * PROCESSOR_SHARE) for name, takes in rows]
+    lines = kept + [f"{build.name} {name} {seconds:.1f}" for name, seconds in times
+                    if build.name != "dev" or seconds >= SLOW_SECONDS]
     comments = [line for line in lines if line.startswith("#")]
     SECONDS.write_text("\n".join(comments + sorted(set(lines) - set(comments))) + "\n")
     print(f"select_tests: {SECONDS}: wrote the times of {len(rows)} tests")
@@ -181,13 +189,15 @@ def main():
     tests = read_tests(build, options.without)
     try:
         number, commits = history()
-        selected, text = select(tests, number, commits, PART_SECONDS[build.name], CHANGED_SECONDS)
+        selected, text = select(tests, number, commits, PART_SECONDS[build.name],
+                                CHANGED_SECONDS[build.name])
     except (OSError, subprocess.CalledProcessError) as error:
         selected, text = tests, f"all tests, because their history is missing: {error}"
     files = sorted(set().union(*(test.files for test in selected)))
     (build / "tests" / "selected_targets").write_text("\n".join(files) + "\n")
-    names = "|".join(re.escape(test.name) for test in selected)
-    (build / "tests" / "selected_tests").write_text(f"^({names})$\n")
+    run = {test.name for test in selected}
+    names = "|".join(re.escape(test.name) for test in tests if test.name not in run)
+    (build / "tests" / "left_out_tests").write_text(f"^({names})$\n")
     print(f"select_tests: {build.name}: {text}")
 
 

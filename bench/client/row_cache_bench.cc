@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the row cache of a trainer that reads everything over TCP: the bytes of an epoch on a
-// graph whose degrees follow a power law, and reads of rows that are all cached, that are cached
-// never, and without a cache. Loopback is faster than any network, so that hits gain more in
-// practice. Limits: a plain gather, and a plain socket.
+// graph whose degrees follow a power law, with features of float32 that are stored as they are or
+// as float16, and reads of rows that are all cached, that are cached never, and without a cache.
+// Loopback is faster than any network, so that hits gain more in practice. Limits: a plain gather,
+// and a plain socket.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -22,13 +23,18 @@ constexpr size_t kRowBytes = kColumns * sizeof(float);
 constexpr uint64_t kTableBytes = kNodes * kRowBytes;
 constexpr int64_t kSeeds = 50000;
 
-ServedGraph& Served() {
-  static ServedGraph served(kNodes, kDegree, kColumns, {}, Ends::kPowerLaw);
-  return served;
+// The features are stored in `stored` bytes per number: as float32 or float16.
+const ServedGraph& Served(int64_t stored) {
+  if (stored == sizeof(float)) {
+    static const ServedGraph plain(kNodes, kDegree, kColumns, {}, Ends::kPowerLaw);
+    return plain;
+  }
+  static const ServedGraph narrow(kNodes, kDegree, kColumns, {}, Ends::kPowerLaw, {"feat=float16"});
+  return narrow;
 }
 
-DistGraph Graph(uint64_t row_cache) {
-  Options options = Served().ClientOptions(Transport::kTcp);
+DistGraph Graph(uint64_t row_cache, int64_t stored = sizeof(float)) {
+  Options options = Served(stored).ClientOptions(Transport::kTcp);
   options.row_cache = row_cache;
   return DistGraph(Initialize(options));
 }
@@ -58,10 +64,11 @@ std::vector<int64_t> NodesByAccess(const DistGraph& graph) {
   return nodes;
 }
 
-// args: the cache's part of the feature's bytes, and the part of the cache that is kept for the
-// rows that an epoch reads most often, both in percent
+// args: the cache's part of the feature's bytes that readers get, and the part of the cache that is
+// kept for the rows that an epoch reads most often, both in percent; the bytes of a stored number
 void BM_Epoch(benchmark::State& state) {
-  const DistGraph graph = Graph(kTableBytes / 100 * static_cast<uint64_t>(state.range(0)));
+  const DistGraph graph =
+      Graph(kTableBytes / 100 * static_cast<uint64_t>(state.range(0)), state.range(2));
   if (state.range(1) > 0) {
     std::vector<int64_t> nodes = NodesByAccess(graph);
     nodes.resize(static_cast<size_t>(kNodes * state.range(0) / 100 * state.range(1) / 100));
@@ -94,19 +101,20 @@ void BM_Epoch(benchmark::State& state) {
                                                   benchmark::Counter::kIsRate);
 }
 BENCHMARK(BM_Epoch)
-    ->ArgNames({"percent", "kept"})
-    ->Args({0, 0})
-    ->ArgsProduct({{1, 5, 10, 25, 50}, {0, 70}})
-    ->Args({120, 0})
+    ->ArgNames({"percent", "kept", "stored"})
+    ->Args({0, 0, 4})
+    ->ArgsProduct({{1, 5, 10, 25, 50}, {0, 70}, {4}})
+    ->Args({120, 0, 4})
+    ->ArgsProduct({{0, 10, 25}, {0}, {2}})
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
-// The first epoch, with a cache for all rows: threads that need the same rows at the same time.
-// arg: threads
+// The first epoch, with a cache for all rows or none: threads that need the same rows at the same
+// time. args: threads, 1 with a cache
 void BM_FirstEpoch(benchmark::State& state) {
   double row_bytes = 0, different = 0;
   for (auto _ : state) {
-    const DistGraph graph = Graph(kTableBytes / 5 * 6);
+    const DistGraph graph = Graph(state.range(1) == 0 ? 0 : kTableBytes / 5 * 6);
     DistNodeDataLoader loader = Loader(graph, {{"feat"}}, static_cast<int>(state.range(0)));
     for (loader.StartEpoch(0); auto batch = loader.Next();) {
       benchmark::DoNotOptimize(batch->input_features[0].data());
@@ -115,13 +123,39 @@ void BM_FirstEpoch(benchmark::State& state) {
     different += static_cast<double>(graph.row_cache_statistics().inserted * kRowBytes);
   }
   state.counters["row_MB/epoch"] = row_bytes / static_cast<double>(state.iterations()) / 1e6;
-  state.counters["of_different"] = row_bytes / different;
+  if (different > 0) state.counters["of_different"] = row_bytes / different;
 }
 BENCHMARK(BM_FirstEpoch)
-    ->ArgName("workers")
-    ->Arg(0)
-    ->Arg(2)
-    ->Arg(8)
+    ->ArgNames({"workers", "cache"})
+    ->ArgsProduct({{0, 2, 4, 8}, {0, 1}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+// The rows of a batch that earlier ones have, too: at most so many could threads request once that
+// make so many batches at the same time, and one more, without a cache. arg: batches before
+void BM_RowsOfBatchesBefore(benchmark::State& state) {
+  const DistGraph graph = Graph(0);
+  double rows = 0, again = 0;
+  for (auto _ : state) {
+    std::vector<int64_t> latest(kNodes, INT64_MIN / 2);
+    DistNodeDataLoader loader = Loader(graph, {}, 0);
+    int64_t number = 0;
+    for (loader.StartEpoch(0); auto batch = loader.Next(); number++) {
+      for (const int64_t node : batch->blocks[0].src_nodes[0]) {
+        int64_t& before = latest[static_cast<size_t>(node)];
+        if (number - before <= state.range(0)) again++;
+        before = number;
+        rows++;
+      }
+    }
+  }
+  state.counters["share"] = again / rows;
+}
+BENCHMARK(BM_RowsOfBatchesBefore)
+    ->ArgName("batches")
+    ->Arg(1)
+    ->Arg(3)
+    ->Arg(7)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 

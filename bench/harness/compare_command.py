@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from systems import environment, limits, pages, results
-from systems.rows import SYSTEMS
+from systems.rows import EMBEDDING_ROWS, EMBEDDING_STEPS, SYSTEMS
 from systems.sessions import LOCAL, Sessions
 
 from harness import machine, table
@@ -47,8 +47,6 @@ MEASURES = {
 }
 PROGRAMS = ("sampling_bench", "transfer_bench", "tensor_bench")
 ENVIRONMENT = os.path.join(WORK, "environments", "peers")
-PAGE = os.path.join(ROOT, "docs", "performance.md")
-PAGE_DATA = os.path.join(ROOT, "docs", "performance.json")
 
 
 def parser():
@@ -84,13 +82,6 @@ def parser():
     return made
 
 
-def write_docs(run):
-    """Writes the page and its data."""
-    write_json(PAGE_DATA, run)
-    write(PAGE, pages.markdown(run))
-    print(f"wrote {shown(PAGE)} and {shown(PAGE_DATA)}")
-
-
 def graph_folder(python, scale):
     """Returns the folder of the graph, which is made at the first call."""
     folder = os.path.join(WORK, "graphs", f"scale-{scale:g}")
@@ -109,6 +100,10 @@ def measure(sessions, chosen, known):
     environment.say("limits")
     found, lines = limits.from_programs(sessions.build)
     known.update(found)
+    known["touch"] = limits.touch_seconds(sessions.embedding_bytes())
+    known["cold_rows"] = EMBEDDING_ROWS * (EMBEDDING_STEPS // 4)
+    if kernel := known.pop("sample_kernel", None):
+        sessions.put(SLUGS["graphd"], "sample_kernel", value=kernel)
     for line in lines:
         if "error" in line:
             environment.say(f"{line['name']}: {line['error']}")
@@ -202,7 +197,7 @@ def write_run(folder, run, measured):
 def main(arguments):
     args = parser().parse_args(arguments)
     if args.write_docs:
-        write_docs(load(args.write_docs))
+        pages.write_comparison(load(args.write_docs))
         return 0
     chosen = chosen_systems(args.only)
     before = machine.load()  # the preparations below are a load, too
@@ -245,6 +240,6 @@ def main(arguments):
     if interrupted:
         return 130
     if args.write_docs is not None:
-        write_docs(run)
+        pages.write_comparison(run)
     ours = sessions.results.get(SLUGS["graphd"], {})
     return 1 if any("error" in result for result in ours.values()) else 0

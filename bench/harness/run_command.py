@@ -25,6 +25,7 @@ examples:
   bench/run sampling --filter MiniBatch/large
   bench/run transfer tls_transfer --quick    # a rough look
   bench/run --list store                     # names the benchmarks
+  bench/run row_cache --quick --write_docs   # also writes a part of docs/performance.md
 
 bench/compare measures graphd beside other systems, bench/guard compares two builds.
 bench/format/partition_bench.sh times graphctl partition; it needs 10 GB in /tmp and several minutes.
@@ -54,6 +55,11 @@ def parser():
     made.add_argument("--min_time", metavar="SECONDS", type=float, help="measure each for so long")
     add_build(made)
     made.add_argument("--out", metavar="DIR", help="the folder of run.json and report.html")
+    made.add_argument(
+        "--write_docs",
+        action="store_true",
+        help="write the bytes of epochs that row_cache measures to docs/performance.md",
+    )
     return made
 
 
@@ -148,4 +154,8 @@ def main(arguments):
             f"bench/run: no benchmark matches --filter '{args.filter}'; see --list", file=sys.stderr
         )
         return 1
+    if args.write_docs and not interrupted and not failed:
+        from systems import pages  # needed here alone
+
+        pages.write_epochs(run)
     return 130 if interrupted else 1 if failed else 0

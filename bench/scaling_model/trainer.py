@@ -69,7 +69,10 @@ def numbers(g: Any, rank: int, steps: list[Any]) -> dict[str, Any]:
 def serve(g: Any, rank: int, job: dict[str, Any]) -> dict[str, Any]:
     """Runs a job; returns its result."""
     feature = job["feature"]
-    sampler = NeighborSampler(job["fanouts"], prefetch_node_feats=[feature] if feature else None)
+    # The model's answers have the ids of edges.
+    sampler = NeighborSampler(
+        job["fanouts"], edge_ids=True, prefetch_node_feats=[feature] if feature else None
+    )
     loader = DistNodeDataLoader(
         g,
         g.get_partition_book().partid2nids(rank),

@@ -163,7 +163,8 @@ void DrawPowerLaw(std::span<uint32_t> src, std::span<uint32_t> dst, uint64_t nod
 }  // namespace
 
 ServedGraph::ServedGraph(int64_t nodes, int64_t degree, int64_t columns,
-                         const std::vector<std::string>& arguments, Ends ends) {
+                         const std::vector<std::string>& arguments, Ends ends,
+                         const std::vector<std::string>& store_as) {
   std::string pattern = (std::filesystem::temp_directory_path() / "graphd-bench-XXXXXX").string();
   if (!::mkdtemp(pattern.data())) ThrowErrno("can't make", pattern);
   directory_ = pattern;
@@ -180,6 +181,7 @@ ServedGraph::ServedGraph(int64_t nodes, int64_t degree, int64_t columns,
   options.graph_name = "random";
   options.num_parts = 1;
   options.method = PartMethod::kRandom;
+  options.storage.store_as = store_as;
   options.output = directory_ + "/data";
   const std::string config = PartitionGraph(graph, options).part_config;
   static uint16_t instances = 0;  // several may live at once

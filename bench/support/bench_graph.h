@@ -46,8 +46,10 @@ enum class Ends { kUniform, kPowerLaw };
 // stored in the directory.
 class ServedGraph {
  public:
+  // `store_as` as in StorageOptions.
   ServedGraph(int64_t nodes, int64_t degree, int64_t columns,
-              const std::vector<std::string>& arguments = {}, Ends ends = Ends::kUniform);
+              const std::vector<std::string>& arguments = {}, Ends ends = Ends::kUniform,
+              const std::vector<std::string>& store_as = {});
   ~ServedGraph();
   ServedGraph(const ServedGraph&) = delete;
   ServedGraph& operator=(const ServedGraph&) = delete;

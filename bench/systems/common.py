@@ -18,12 +18,13 @@ import traceback
 
 import numpy as np
 
+from systems.rows import EMBEDDING_ROWS, EMBEDDING_STEPS
+
 REPETITIONS = 3
 FANOUTS = {"sample_2": ([10, 25], 1000), "sample_3": ([15, 10, 5], 1024)}
 ROWS = 100_000
 HIDDEN, WARM_UP_BATCHES = 16, 20
 LEARNING_RATE = 0.003
-EMBEDDING_COLUMNS, EMBEDDING_ROWS, EMBEDDING_STEPS = 128, 10_000, 400
 # The stream of results. Libraries print to standard output, too.
 RESULTS = os.fdopen(os.dup(1), "w")
 

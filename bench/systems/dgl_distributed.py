@@ -10,6 +10,7 @@ from systems import common
 from systems.dgl_local import Sage
 from systems.dgl_server import uniform
 from systems.distributed import Trainer
+from systems.rows import EMBEDDING_COLUMNS
 from systems.servers import NAME
 
 
@@ -30,7 +31,7 @@ def embedding(job):
 
     def create():
         layer = dgl.distributed.DistEmbedding(
-            job.nodes, common.EMBEDDING_COLUMNS, name="compared", init_func=uniform
+            job.nodes, EMBEDDING_COLUMNS, name="compared", init_func=uniform
         )
         optimizer = dgl.distributed.optim.SparseAdagrad([layer], lr=0.01)
 

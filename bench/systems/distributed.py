@@ -43,12 +43,13 @@ class Trainer:
             self.training = new[job.tensor("train_idx")].sort()[0]
         return self.training
 
-    def sampling(self, name):
-        """Returns the measure of sampled edges per second."""
+    def sampling(self, name, result=None, sampler=None):
+        """Returns the measure of sampled edges per second, with this or another sampler and name."""
+        result, sampler = result or name, sampler or self.sampler
 
         def measure(job):
             g = self.connected(job)
-            made = self.sampler(common.FANOUTS[name][0])
+            made = sampler(common.FANOUTS[name][0])
             batch = [0, 0]
 
             def sample(seeds, _):
@@ -56,9 +57,9 @@ class Trainer:
                 batch[:] = sum(block.num_edges() for block in blocks), len(inputs)
                 return batch[0]
 
-            yield name, common.sampling_rate(job, name, self.training_ids(job), sample)
-            yield f"{name}_edges_of_batch", batch[0]
-            yield f"{name}_rows_of_batch", batch[1]
+            yield result, common.sampling_rate(job, name, self.training_ids(job), sample)
+            yield f"{result}_edges_of_batch", batch[0]
+            yield f"{result}_rows_of_batch", batch[1]
 
         return measure
 
@@ -76,17 +77,22 @@ class Trainer:
         begin = self.boundary(job)
         yield "rows_remote", common.row_rate(job, lambda ids: feat[ids], begin)
 
-    def wire(self, job):
-        """Measures the bytes on the loopback interface for hops whose seeds another machine has."""
-        g, made = self.connected(job), self.sampler([10])
-        draw = np.random.default_rng(1)
-        seeds = torch.from_numpy(
-            np.unique(draw.integers(self.boundary(job), job.nodes, SEEDS_OF_HOP))
-        )
-        edges, before = 0, common.loopback_bytes()
-        for _ in range(HOPS):
-            edges += made.sample_blocks(g, seeds)[2][0].num_edges()
-        yield "wire_per_edge", (common.loopback_bytes() - before) / edges
+    def wire(self, result, sampler=None):
+        """Returns the measure of the bytes on the loopback interface for hops whose seeds another
+        machine has."""
+
+        def measure(job):
+            g, made = self.connected(job), (sampler or self.sampler)([10])
+            draw = np.random.default_rng(1)
+            seeds = torch.from_numpy(
+                np.unique(draw.integers(self.boundary(job), job.nodes, SEEDS_OF_HOP))
+            )
+            edges, before = 0, common.loopback_bytes()
+            for _ in range(HOPS):
+                edges += made.sample_blocks(g, seeds)[2][0].num_edges()
+            yield result, (common.loopback_bytes() - before) / edges
+
+        return measure
 
     def measures(self):
         return {
@@ -95,5 +101,5 @@ class Trainer:
             "sample_3": self.sampling("sample_3"),
             "rows_local": self.rows,
             "rows_remote": self.rows_remote,
-            "wire_per_edge": self.wire,
+            "wire_per_edge": self.wire("wire_per_edge"),
         }

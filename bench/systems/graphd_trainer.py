@@ -9,6 +9,7 @@ from graphd.nn import SAGEConv
 from graphd.sampling import NeighborSampler
 from systems import common
 from systems.distributed import Trainer
+from systems.rows import EMBEDDING_COLUMNS
 from systems.servers import NAME
 
 
@@ -17,7 +18,12 @@ def connect(_):
     return DistGraph(NAME)
 
 
-trainer = Trainer(connect, NeighborSampler)
+def sampler_with_ids(fanouts):
+    """Makes a sampler of blocks that have what those of the peers have."""
+    return NeighborSampler(fanouts, edge_ids=True)
+
+
+trainer = Trainer(connect, sampler_with_ids)
 
 
 def embedding(job):
@@ -25,7 +31,7 @@ def embedding(job):
 
     def create():
         layer = DistEmbedding(
-            job.nodes, common.EMBEDDING_COLUMNS, name="compared", init_func=init.Uniform(-1, 1)
+            job.nodes, EMBEDDING_COLUMNS, name="compared", init_func=init.Uniform(-1, 1)
         )
         return layer, SparseAdagrad([layer], lr=0.01).step
 
@@ -77,6 +83,8 @@ if __name__ == "__main__":
     common.run(
         {
             **trainer.measures(),
+            "sample_2_plain": trainer.sampling("sample_2", "sample_2_plain", NeighborSampler),
+            "wire_plain_per_edge": trainer.wire("wire_plain_per_edge", NeighborSampler),
             "embedding_step": embedding,
             "loader_0": loader(0),
             "loader_1": loader(1),

@@ -2,6 +2,7 @@
 """The limits of the machine: those that the benchmark programs measure beside their own results, and
 reading and writing files."""
 
+import mmap
 import os
 import tempfile
 import time
@@ -25,7 +26,8 @@ FROM_PROGRAMS = {
 
 
 def from_programs(build):
-    """Returns {limit: value or None}, and the lines of the benchmarks."""
+    """Returns {limit: value or None}, with the rate of the sampling kernel, and the lines of the
+    benchmarks."""
     found, lines = dict.fromkeys(FROM_PROGRAMS), []
     for program in dict.fromkeys(program for program, _, _ in FROM_PROGRAMS.values()):
         wanted = {
@@ -39,6 +41,8 @@ def from_programs(build):
             for name, (benchmark, counter) in wanted.items():
                 if line["name"].startswith(benchmark) and "error" not in line:
                     found[name] = line["counters"][counter] if counter else line.get("limit")
+                    if name == "sample":
+                        found["sample_kernel"] = line.get("rate")
     return found, lines
 
 
@@ -67,6 +71,19 @@ def read_seconds(paths):
             while file.readinto(buffer):
                 pass
     return time.perf_counter() - begin
+
+
+def touch_seconds(count):
+    """Returns the time in which so many bytes of new shared memory are touched for the first time."""
+    with tempfile.TemporaryFile(dir="/dev/shm") as file:
+        os.ftruncate(file.fileno(), count)
+        with mmap.mmap(file.fileno(), count) as memory:
+            # Tables ask for huge pages, too, where the machine allows them.
+            memory.madvise(mmap.MADV_HUGEPAGE)
+            begin = time.perf_counter()
+            for at in range(0, count, mmap.PAGESIZE):
+                memory[at] = 1
+            return time.perf_counter() - begin
 
 
 def write_seconds(count, folder):

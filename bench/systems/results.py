@@ -37,6 +37,9 @@ def derived_limits(limits, results):
         found["kernels"] = 1 / (edges / sampling + nodes / rows)
     one = value(results, OURS, "loader_1")
     found["kernels_2"] = 2 * one if one else None
+    touch, step, cold = limits.get("touch"), limits.get("step"), limits.get("cold_rows")
+    if touch and step and cold:
+        found["step_cold"] = cold / (touch + cold / step)
     return found
 
 
@@ -47,9 +50,7 @@ def made(results, limits, systems, **facts):
     rows = []
     for row in ROWS:
         limit = limits.get(row.limit) if isinstance(row.limit, str) else row.limit
-        target = row.target
-        if row.of_limit:
-            target = limit * row.target if limit else None
+        target = row.target_in(limits)
         rows.append({"name": row.name, "subject": row.subject, "detail": row.detail, "unit": row.unit,
                      "more_is_better": row.more_is_better, "limit": limit,
                      "limit_title": row.limit_title, "target": target,

@@ -5,13 +5,17 @@ import dataclasses
 
 SYSTEMS = ("DGL distributed", "DGL local", "GraphBolt", "PyG", "graphlearn-torch", "graphd")
 OURS = "graphd"
+# Random reads per second of the machine for which targets in seconds and per second were set.
+REFERENCE_READS = 60e6
+EMBEDDING_COLUMNS, EMBEDDING_ROWS, EMBEDDING_STEPS = 128, 10_000, 400
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
     """A measurement. Neighbours of the same subject differ in `detail`. `limit` names a value that
     systems.limits or graphd's own measurements give, or is a number. `target` is a value for the whole
-    graph, or a share of the limit if `of_limit` is set."""
+    graph, which is scaled to the machine if `by_machine` is set, or a share of the limit if `of_limit`
+    is set."""
 
     name: str
     subject: str
@@ -22,6 +26,18 @@ class Row:
     limit_title: str = ""
     target: float = None
     of_limit: bool = False
+    by_machine: bool = False
+
+    def target_in(self, limits):
+        """Returns the target in a run with these limits, or None."""
+        if self.of_limit:
+            limit = limits.get(self.limit)
+            return limit * self.target if limit else None
+        reads = limits.get("sample")
+        if self.target is None or not self.by_machine or not reads:
+            return self.target
+        share = reads / REFERENCE_READS
+        return self.target * share if self.more_is_better else self.target / share
 
 
 MORE, LESS = True, False
@@ -40,28 +56,39 @@ COPY, READING, TRIPS = (
 )
 RANDOM, KERNELS, ID = "random reads", "sampling and rows in sequence", "an id of 4 bytes"
 ROWS = (
-    Row("partition", PARTITION, "whole graph", "s", LESS, "partition", COPY, 15),
+    Row("partition", PARTITION, "whole graph", "s", LESS, "partition", COPY, 15,
+        by_machine=True),
     Row("partition_memory", PARTITION, "whole graph, peak memory with mapped files", "B", LESS),
     Row("partition_fifth", PARTITION, "a fifth of the graph", "s", LESS, "partition_fifth", COPY),
     Row("partition_fifth_memory", PARTITION, "a fifth, peak memory with mapped files", "B", LESS),
-    Row("start", READY, "page cache warm", "s", LESS, "read_warm", READING, 0.8),
+    Row("start", READY, "page cache warm", "s", LESS, "read_warm", READING, 0.8,
+        by_machine=True),
     Row("start_cold", READY, "page cache cold", "s", LESS, "read_cold", READING, 1.1, True),
     Row("restart", READY, "restart under a service manager", "s", LESS, None, "", 0.2),
-    Row("attach", ATTACH, "same machine", "s", LESS, "attach", TRIPS, 0.010),
-    Row("attach_tcp", ATTACH, "2 machines, over TCP", "s", LESS, "attach_tcp", TRIPS, 0.010),
-    Row("sample_2", SAMPLING, "[10,25] x 1000", "edges/s", MORE, "sample", RANDOM, 35e6),
+    Row("attach", ATTACH, "same machine", "s", LESS, "attach", TRIPS, 0.010,
+        by_machine=True),
+    Row("attach_tcp", ATTACH, "2 machines, over TCP", "s", LESS, "attach_tcp", TRIPS, 0.010,
+        by_machine=True),
+    Row("sample_2", SAMPLING, "[10,25] x 1000", "edges/s", MORE, "sample", RANDOM, 35e6,
+        by_machine=True),
+    Row("sample_2_plain", SAMPLING, "[10,25] x 1000, without ids of edges", "edges/s", MORE, "sample",
+        RANDOM),
+    Row("sample_kernel", SAMPLING, "10 edges of each seed, the kernel alone", "edges/s", MORE, "sample",
+        RANDOM),
     Row("sample_3", SAMPLING, "[15,10,5] x 1024", "edges/s", MORE, "sample", RANDOM),
     Row("sample_2_tcp", SAMPLING, "[10,25] x 1000, 2 machines, over TCP", "edges/s", MORE, "sample",
-        RANDOM, 28e6),
+        RANDOM, 28e6, by_machine=True),
+    Row("sample_2_plain_tcp", SAMPLING, "[10,25] x 1000, over TCP, without ids of edges", "edges/s",
+        MORE, "sample", RANDOM),
     Row("rows_local", ROWS_OF_400, "same machine", "rows/s", MORE, "rows_local", "a bare gather", 0.9,
         True),
     Row("rows_remote", ROWS_OF_400, "over TCP", "rows/s", MORE, "rows_remote",
         "plain sockets and memcpy", 0.9, True),
     Row("embedding_pull", EMBEDDING, "pull", "rows/s", MORE),
     Row("embedding_step_cold", EMBEDDING, "creation, then pushes and Adagrad steps", "rows/s", MORE,
-        "step", "a loop over memory", 2.5e6),
+        "step_cold", "the same after touching memory", 2.5e6, by_machine=True),
     Row("embedding_step", EMBEDDING, "push and Adagrad step, warm", "rows/s", MORE, "step",
-        "a loop over memory", 4e6),
+        "a loop over memory", 4e6, by_machine=True),
     Row("loader_0", LOADER, "0 workers", "batches/s", MORE, "kernels", KERNELS),
     Row("loader_1", LOADER, "1 worker", "batches/s", MORE, "kernels", KERNELS, 0.9, True),
     Row("loader_2", LOADER, "2 workers", "batches/s", MORE, "kernels_2", "twice the one worker's", 0.95,
@@ -75,12 +102,15 @@ ROWS = (
         5.0),
     Row("wire_per_edge", BYTES, "wire, per sampled edge, headers of TCP included", "B", LESS, 4, ID,
         4.5),
+    Row("wire_plain_per_edge", BYTES, "wire, per sampled edge, without ids of edges", "B", LESS, 4, ID),
 )  # fmt: skip
 
 # The reasons for values that do not exist.
 NO_SERVER = "the graph is in the trainer's memory, without a server"
 NOT_MEASURED = "not measured by bench/compare"
 BY_SAMPLERS = "its servers must be started for a certain number of samplers"
+A_PART = "a part of graphd's work, measured to explain other rows"
+PARTS = ("sample_2_plain", "sample_kernel", "sample_2_plain_tcp", "wire_plain_per_edge")
 OF_DGL = {
     "least_per_edge": "its partitions always have the original ids of edges",
     "restart": "the same as a start",
@@ -100,6 +130,8 @@ def absent(row, system):
     """Returns the reason why a system has no value in a row, or None if it should have one."""
     if system == OURS:
         return None
+    if row in PARTS:
+        return A_PART
     if system == "DGL distributed":
         return OF_DGL.get(row)
     if row in SERVED:

@@ -8,7 +8,7 @@ import sys
 import time
 
 from systems import limits, servers
-from systems.rows import OURS
+from systems.rows import EMBEDDING_COLUMNS, OURS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.realpath(os.path.join(HERE, "..", ".."))
@@ -18,7 +18,12 @@ LOCAL = ("memory_per_edge", "sample_2", "sample_3", "rows_local", "loader_0", "l
 SERVED = ("attach", "sample_2", "sample_3", "rows_local", "embedding_step", "loader_0")
 EMBEDDING = ("embedding_pull", "embedding_step_cold", "embedding_step")
 OVER_TCP = ("attach", "sample_2", "rows_remote", "wire_per_edge", "epoch")
-TCP_NAMES = {name: name + "_tcp" for name in ("attach", "sample_2", "epoch", "epoch_compute")}
+# Parts of graphd's work, which explain other results.
+PARTS, PARTS_OVER_TCP = ("sample_2_plain",), ("sample_2_plain", "wire_plain_per_edge")
+TCP_NAMES = {
+    name: name + "_tcp"
+    for name in ("attach", "sample_2", "sample_2_plain", "epoch", "epoch_compute")
+}
 
 
 def result_of(line):
@@ -48,6 +53,10 @@ class Sessions:
                           PYTHONDONTWRITEBYTECODE="1", DGLBACKEND="pytorch")  # fmt: skip
         with open(os.path.join(graph, "graph.json"), encoding="utf-8") as file:
             self.shape = json.load(file)
+
+    def embedding_bytes(self):
+        """Returns the size of the measured embedding and of its Adagrad state, in float32."""
+        return self.shape["nodes"] * EMBEDDING_COLUMNS * 4 * 2
 
     def put(self, system, name, **result):
         self.results.setdefault(system, {})[name] = result
@@ -165,7 +174,8 @@ class Sessions:
 
     def served(self, system, module):
         """Measures servers and their trainers: on one machine, then on two over TCP."""
-        more = ("loader_1", "loader_2") if system == OURS else ()
+        more = ("loader_1", "loader_2", *PARTS) if system == OURS else ()
+        over_tcp = [*OVER_TCP, *(PARTS_OVER_TCP if system == OURS else ())]
 
         def one():
             server = self.server(system, 1)
@@ -191,12 +201,12 @@ class Sessions:
 
         def two():
             with self.server(system, 2) as server:
-                self.measure(system, module, OVER_TCP, server, TCP_NAMES, GRAPHD_TRANSPORT="tcp")
+                self.measure(system, module, over_tcp, server, TCP_NAMES, GRAPHD_TRANSPORT="tcp")
 
         in_one = [*SERVED, *more, *EMBEDDING, "start", "memory_per_edge", "disk_per_edge", "epoch"]
         self.guarded(system, in_one, one)
         self.guarded(system, ["start_cold"], cold)
-        self.guarded(system, [TCP_NAMES.get(name, name) for name in OVER_TCP], two)
+        self.guarded(system, [TCP_NAMES.get(name, name) for name in over_tcp], two)
 
     def without_original_ids(self):
         """Measures the bytes of an edge of graphd's without its id in the input. Files and memory are

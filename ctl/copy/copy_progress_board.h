@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "ctl/copy/host_copy.h"
 
 // Shows the progress of a copy on standard error. On a terminal, each active machine has a status

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "ctl/copy/copy_progress_board.h"
 #include "ctl/copy/host_copy.h"
 #include "ctl/hosts/cancellable_threads.h"

@@ -135,9 +135,7 @@ void CollectProgram(const ServerSpec& server, HostFacts& facts) {
 
 void CollectPort(const ServerSpec& server, HostFacts& facts) {
   facts.is_loopback = IsLoopbackAddress(server.address);
-  const std::string socket =
-      SocketPath(server.runtime_dir.empty() ? RuntimeDir() : server.runtime_dir, server.server_name,
-                 server.port);
+  const std::string socket = FindSocket(server.server_name, server.port, server.runtime_dir);
   try {
     if (FileExists(socket)) {
       constexpr std::chrono::milliseconds kTimeout{2000};

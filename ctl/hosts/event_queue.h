@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "graphd/error.h"
 
 // The queue of events from the hosts' threads to graphctl's main thread. Thread-safe. Its users

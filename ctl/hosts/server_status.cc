@@ -25,6 +25,29 @@ void AddMappedReads(const MappedReads& reads, json& to) {
   to["mapped_edges"] = reads.edges;
 }
 
+json PagesToJson(const std::vector<PageBytes>& pages) {
+  json shown = json::object();
+  for (const PageBytes& each : pages) shown[each.pages] = each.bytes;
+  return shown;
+}
+
+// Returns the kinds of a partition's pages, for people: " in 4 KiB pages", or all of several kinds
+// with their bytes.
+std::string PagesToText(const json& part) {
+  std::vector<std::pair<uint64_t, std::string>> kinds;
+  const json page_bytes = ValueOr(part, "page_bytes", json::object());
+  for (const auto& [kind, bytes] : page_bytes.items()) {
+    kinds.push_back({ValueOr(page_bytes, kind.c_str(), uint64_t{0}), kind});
+  }
+  if (kinds.size() < 2) return StrCat(" in ", ValueOr(part, "pages", "?"), " pages");
+  std::sort(kinds.rbegin(), kinds.rend());
+  std::vector<std::string> texts;
+  for (const auto& [bytes, kind] : kinds) {
+    texts.push_back(StrCat(HumanBytes(bytes), " in ", kind, " pages"));
+  }
+  return StrCat(" (", Join(texts, ", "), ")");
+}
+
 json JobToJson(const JobStatus& job) {
   json members = json::array();
   for (const MemberStatus& member : job.members) {
@@ -33,9 +56,18 @@ json JobToJson(const JobStatus& job) {
                        {"pid", member.pid},
                        {"peer", member.peer}});
   }
-  json shown = {
-      {"job", job.job_id},      {"command", job.command},         {"world_size", job.world_size},
-      {"seconds", job.seconds}, {"fingerprint", job.fingerprint}, {"members", members}};
+  json shown = {{"job", job.job_id},
+                {"command", job.command},
+                {"world_size", job.world_size},
+                {"seconds", job.seconds},
+                {"fingerprint", job.fingerprint},
+                {"members", members},
+                {"requests", job.requests},
+                {"rows_served", job.rows_served},
+                {"edges_sampled", job.edges_sampled},
+                {"bytes_sent", job.bytes_sent},
+                {"memory_bytes", job.memory_bytes},
+                {"owner", job.owner}};
   AddMappedReads(job.mapped_reads, shown);
   return shown;
 }
@@ -58,6 +90,7 @@ json RecordToJson(const JobRecord& record, size_t& room) {
   };
   if (!take(record.job_id.size() + command.size())) return nullptr;
   const JobHost* const first = FirstToEnd(record.hosts);
+  const JobHost* const lead = FindHost(record.hosts, 0);
   json hosts = json::array();
   for (const JobHost& host : record.hosts) {
     const bool tells = !first || &host == first || host.reason != first->reason;
@@ -69,11 +102,13 @@ json RecordToJson(const JobRecord& record, size_t& room) {
                      {"code", host.code},
                      {"ended_at", host.ended_at}});
     if (tells) hosts.back()["reason"] = host.reason;
+    if (lead && IsAway(*lead, host.host)) hosts.back()["away"] = true;
   }
   return {{"job", record.job_id},
           {"command", command},
           {"num_hosts", record.num_hosts},
           {"max_restarts", record.max_restarts},
+          {"restarts", lead ? CountedRestarts(*lead) : 0},
           {"silent_seconds", record.silent_seconds},
           {"hosts", hosts}};
 }
@@ -209,10 +244,12 @@ std::string RecordToText(const json& record) {
   std::vector<std::string> phases;
   bool all_over = hosts.size() == ValueOr(record, "num_hosts", size_t{0});
   for (const json& host : hosts) {
-    const std::string phase = ValueOr(host, "phase", "?");
+    const bool is_away = ValueOr(host, "away", false);
+    std::string phase = ValueOr(host, "phase", "?");
+    if (is_away && phase != "left" && phase != "away") phase = "lost";
     phases.push_back(StrCat(ValueOr(host, "name", "?"), " ", phase));
     attempt = std::max(attempt, ValueOr(host, "attempt", uint64_t{0}));
-    all_over = all_over && phase == "over";
+    all_over = all_over && (phase == "over" || phase == "left" || is_away);
     if (phase != "over") continue;
     const bool earlier =
         !outcome || ValueOr(host, "ended_at", 0.0) < ValueOr(*outcome, "ended_at", 0.0);
@@ -220,8 +257,11 @@ std::string RecordToText(const json& record) {
   }
   std::string text = StrCat("  job ", job);
   if (attempt > 0) {
-    text += StrCat(", started again ", attempt, " of ",
-                   ValueOr(record, "max_restarts", uint64_t{0}), " times");
+    const auto restarts = ValueOr(record, "restarts", uint64_t{0});
+    text += StrCat(
+        ", started again ", restarts, " of ", ValueOr(record, "max_restarts", uint64_t{0}),
+        " times",
+        attempt > restarts ? StrCat(", and ", attempt - restarts, " more that do not count") : "");
   }
   if (all_over && outcome) {
     const std::string reason = ValueOr(*outcome, "reason", "");
@@ -247,6 +287,7 @@ json StatusToJson(const ServerStatus& status, bool operations) {
                           {"edges", part.num_edges},
                           {"bytes", part.bytes},
                           {"pages", part.pages},
+                          {"page_bytes", PagesToJson(part.page_bytes)},
                           {"index_bytes", part.index_bytes}});
   }
   for (const JobStatus& job : status.jobs) jobs.push_back(JobToJson(job));
@@ -332,8 +373,7 @@ std::string StatusToText(const std::string& host, const json& status) {
     text += StrCat("  partition ", ValueOr(part, "part", 0), " of ",
                    ValueOr(status, "num_parts", 0), ": ", ValueOr(part, "nodes", int64_t{0}),
                    " nodes, ", ValueOr(part, "edges", int64_t{0}), " edges, ",
-                   HumanBytes(ValueOr(part, "bytes", uint64_t{0})), " in ",
-                   ValueOr(part, "pages", "?"), " pages");
+                   HumanBytes(ValueOr(part, "bytes", uint64_t{0})), PagesToText(part));
     const auto indexes = ValueOr(part, "index_bytes", uint64_t{0});
     text += indexes ? StrCat(", indexes ", HumanBytes(indexes), "\n") : "\n";
   }

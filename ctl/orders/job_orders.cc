@@ -21,20 +21,22 @@ namespace {
 constexpr int kPauseMilliseconds = 100;
 // The time that a supervisor may take beyond the trainers' grace until it has ended.
 constexpr double kEndSeconds = 15;
+// The time that supervisors which were just started may take until the job knows them.
+constexpr double kJoinSeconds = 10;
 
 struct Log {
   int rank;
   LogTail tail;
 };
 
-std::vector<Log> OpenLogs(const nlohmann::json& state, int64_t lines) {
+// Opens the logs of the trainers that are not among `logs` yet: another attempt may have more.
+void OpenLogs(const nlohmann::json& state, int64_t lines, std::vector<Log>& logs) {
   const std::string directory = ValueOr(state, "log_dir", "");
-  std::vector<Log> logs;
   for (const nlohmann::json& trainer : ValueOr(state, "trainers", nlohmann::json::array())) {
     const int rank = ValueOr(trainer, "rank", -1);
+    if (std::ranges::find(logs, rank, &Log::rank) != logs.end()) continue;
     logs.push_back({rank, LogTail(StrCat(directory, "/trainer-", rank, ".log"), lines)});
   }
-  return logs;
 }
 
 // Sends what the logs have now. Returns whether there was something.
@@ -57,7 +59,7 @@ void Follow(const FollowSpec& spec, uint16_t port) {
   bool lives = directory.IsLive();
   SendFrame({{"t", "job"}, {"state", state}, {"lives", lives}, {"directory", directory.path()}});
   std::vector<Log> logs;
-  if (spec.output) logs = OpenLogs(state, spec.lines);
+  if (spec.output) OpenLogs(state, spec.lines, logs);
   while (true) {
     const bool is_last = !spec.until_end || !lives || IsOver(state);
     while (SendLines(logs, is_last)) {
@@ -68,11 +70,113 @@ void Follow(const FollowSpec& spec, uint16_t port) {
     nlohmann::json now = directory.ReadState();
     if (now == state && lives) continue;
     state = std::move(now);
+    if (spec.output) OpenLogs(state, /*lines=*/-1, logs);
     SendFrame({{"t", "job"}, {"state", state}, {"lives", lives}, {"directory", directory.path()}});
   }
 }
 
+// Returns the names of the hosts that take no part in the job's attempt.
+std::vector<std::string> AwayHosts(const nlohmann::json& state) {
+  std::vector<std::string> names;
+  for (const nlohmann::json& host : ValueOr(state, "hosts", nlohmann::json::array())) {
+    if (ValueOr(host, "away", false)) names.push_back(ValueOr(host, "name", "?"));
+  }
+  return names;
+}
+
+// Returns whether all hosts wait outside the job's attempt, so that they can take part in the next.
+bool AllWait(const std::vector<uint32_t>& numbers, const nlohmann::json& state) {
+  size_t waiting = 0;
+  for (const nlohmann::json& host : ValueOr(state, "hosts", nlohmann::json::array())) {
+    const bool is_meant =
+        std::ranges::find(numbers, ValueOr(host, "host", UINT32_MAX)) != numbers.end();
+    const bool waits = ValueOr(host, "away", false) && ValueOr(host, "phase", "") == "away";
+    if (is_meant && waits) waiting++;
+  }
+  return waiting == numbers.size();
+}
+
+void CheckRestart(const RestartSpec& restart, const nlohmann::json& state, bool lives) {
+  if (!lives || IsOver(state)) {
+    Throw(ErrorCode::kNotFound, "job ", restart.job, " has ended; `graphctl wait ", restart.job,
+          "` says how; launch it again instead, and it resumes from its last checkpoint if it "
+          "gets the prefix of its checkpoints");
+  }
+  if (!ValueOr(state, "detached", false)) {
+    Throw(ErrorCode::kInvalid, "job ", restart.job,
+          " has a launcher, which shows its output; only a job of `graphctl launch --detach` can "
+          "be restarted");
+  }
+  if (ValueOr(state, "host", -1) != 0) {
+    Throw(ErrorCode::kInvalid, "this is not the first host of job ", restart.job,
+          "; give the --ip_config that it was launched with");
+  }
+}
+
+void Restart(const RestartSpec& restart, uint16_t port) {
+  const JobDirectory directory = JobDirectory::Open(restart.job, port);
+  nlohmann::json state = directory.ReadState();
+  CheckRestart(restart, state, directory.IsLive());
+  Clock::time_point begin = Clock::now();
+  while (!AllWait(restart.joining, state) && SecondsSince(begin) < kJoinSeconds) {
+    if (!PauseWhileAsked(kPauseMilliseconds)) return;
+    state = directory.ReadState();
+  }
+  const std::string request = directory.RequestRestart(restart);
+  const double limit = restart.grace + ValueOr(state, "host_timeout", 0.0) + kEndSeconds;
+  begin = Clock::now();
+  while (true) {
+    const bool lives = directory.IsLive();
+    state = directory.ReadState();
+    const auto answer = ValueOr(state, "restart", nlohmann::json::object());
+    const bool is_answered = ValueOr(answer, "id", "") == request;
+    const std::string refusal = is_answered ? ValueOr(answer, "refusal", "") : "";
+    if (!refusal.empty()) {
+      Throw(ErrorCode::kInvalid, "job ", restart.job, " goes on as it was: ", refusal);
+    }
+    const std::string phase = ValueOr(state, "phase", "");
+    const bool has_begun = phase == "running" || phase == "finished" || phase == "failed";
+    const bool is_later =
+        ValueOr(state, "attempt", uint64_t{0}) >= ValueOr(answer, "attempt", uint64_t{0});
+    if (is_answered && is_later && has_begun) break;
+    if (!lives || IsOver(state)) {
+      Throw(ErrorCode::kUnavailable, "job ", restart.job,
+            " has ended: ", ValueOr(state, "reason", ""));
+    }
+    if (SecondsSince(begin) > limit) {
+      Throw(ErrorCode::kDeadline, "the trainers of job ", restart.job, " do not run again after ",
+            static_cast<int>(limit), " s; `graphctl ps` shows what its hosts do");
+    }
+    if (!PauseWhileAsked(kPauseMilliseconds)) return;
+  }
+  SendFrame({{"t", "restarted"},
+             {"world_size", ValueOr(state, "world_size", 0)},
+             {"away", AwayHosts(state)}});
+}
+
 }  // namespace
+
+int TellJobOrder(const HostOrder& order) {
+  try {
+    const JobDirectory directory = JobDirectory::Open(order.restart.job, order.server.port);
+    CheckRestart({order.restart.job, 0, 0, {}}, directory.ReadState(), directory.IsLive());
+    SendFrame({{"t", "order"}, {"order", directory.ReadOrder()}});
+    SendFrame({{"t", "done"}});
+    return 0;
+  } catch (const Error& error) {
+    return SendError(error);
+  }
+}
+
+int RestartJob(const HostOrder& order) {
+  try {
+    Restart(order.restart, order.server.port);
+    SendFrame({{"t", "done"}});
+    return 0;
+  } catch (const Error& error) {
+    return SendError(error);
+  }
+}
 
 int FollowJob(const HostOrder& order) {
   try {

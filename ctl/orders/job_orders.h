@@ -6,6 +6,15 @@
 
 namespace graphd::ctl {
 
+// Carries out the order kTellJobOrder: sends the order of the job's first host in the frame
+// "order", by which another host may join. Returns the exit code.
+int TellJobOrder(const HostOrder& order);
+
+// Carries out the order kRestartJob: asks the supervisor of the job's first host to start the
+// trainers again, and waits until they run. Answers with the frame "restarted": how many trainers
+// there are, and the hosts that take no part. Returns the exit code.
+int RestartJob(const HostOrder& order);
+
 // Carries out the order kFollowJob: sends the state of a job on this host (the frame "job") and the
 // trainers' output, from the job's directory. Returns the exit code of the process; it does not
 // throw.

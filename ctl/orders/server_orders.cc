@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <functional>
 #include <set>
@@ -38,8 +39,7 @@ constexpr double kReportSeconds = 0.25;
 constexpr int kSilentSeconds = 60;
 
 std::string SocketOf(const ServerSpec& server) {
-  return SocketPath(server.runtime_dir.empty() ? RuntimeDir() : server.runtime_dir,
-                    server.server_name, server.port);
+  return FindSocket(server.server_name, server.port, server.runtime_dir);
 }
 
 std::unique_ptr<ControlClient> Connect(const ServerSpec& server) {
@@ -125,23 +125,46 @@ void StartServer(const HostOrder& order, GuardState& guard) {
              {"port", 0}});
 }
 
+// The progress of a server that stops.
+struct Stop {
+  double timeout = -1;  // seconds from `start`; negative: none
+  StoreStatus store;    // the latest that the server has reported
+  bool writes = false;  // a report has said that write-back has begun
+  Clock::time_point start = Clock::now(), moved = start;
+};
+
 // Reads how far a server has come that stops, and sends it on. Resets `client` if it has ended.
-void ReadStore(std::unique_ptr<ControlClient>& client, StoreStatus& store,
-               Clock::time_point& moved) {
+void ReadStore(std::unique_ptr<ControlClient>& client, Stop& stop) {
   try {
     const StoreStatus now = client->Status().store.value_or(StoreStatus());
-    if (now.written_bytes != store.written_bytes) moved = Clock::now();
-    store = now;
-    SendFrame({{"t", "progress"}, {"done", store.written_bytes}, {"total", store.changed_bytes}});
+    if (now.written_bytes != stop.store.written_bytes) stop.moved = Clock::now();
+    stop.writes |= now.written_bytes < now.changed_bytes;
+    stop.store = now;
+    SendFrame({{"t", "progress"}, {"done", now.written_bytes}, {"total", now.changed_bytes}});
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kDeadline) client.reset();
   }
 }
 
+// Returns whether a server that has ended may have left rows that are not written back.
+bool MayHaveLeftRows(const Stop& stop) {
+  // The server removes this directory once all rows are on the disk.
+  if (!stop.store.memory.empty()) return FileExists(stop.store.memory);
+  const bool timed = stop.timeout >= 0;
+  if (stop.writes) {
+    return stop.store.written_bytes < stop.store.changed_bytes &&
+           (timed || !stop.store.trouble.empty());
+  }
+  const bool has_tensors = !stop.store.directory.empty();
+  return has_tensors && timed && SecondsSince(stop.start) >= stop.timeout;
+}
+
 void StopServer(const HostOrder& order) {
   auto client = Connect(order.server);
-  const auto pid = static_cast<pid_t>(client->Status().pid);
+  const ServerStatus before = client->Status();
+  const auto pid = static_cast<pid_t>(before.pid);
   const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  Stop stop{order.stop_timeout, before.store.value_or(StoreStatus())};
   client->Shutdown(order.force, order.stop_timeout);
   client->SetTimeout(kStatusTimeout);
   const std::string socket = SocketOf(order.server);
@@ -150,26 +173,31 @@ void StopServer(const HostOrder& order) {
     pollfd ended{process.get(), POLLIN, 0};  // readable after its end, reaped or not
     return ::poll(&ended, 1, 0) == 1;
   };
-  StoreStatus store;  // the last that is known
-  Clock::time_point moved = Clock::now();
   while (!WaitUntil(kReportSeconds, gone)) {
-    if (client) ReadStore(client, store, moved);
-    if (SecondsSince(moved) < kSilentSeconds) continue;
+    if (client) ReadStore(client, stop);
+    if (SecondsSince(stop.moved) < kSilentSeconds) continue;
     Throw(ErrorCode::kDeadline, "the server '", order.server.server_name, "' (pid ", pid,
           ") has not ended, and has not written changed rows back for ", kSilentSeconds, " seconds",
-          store.trouble.empty() ? "" : ": ", store.trouble,
+          stop.store.trouble.empty() ? "" : ": ", stop.store.trouble,
           "; see its log, or stop it with --timeout 0");
   }
-  if (store.written_bytes < store.changed_bytes && order.stop_timeout >= 0) {
-    SendFrame({{"t", "notice"}, {"text", "it has ended: " + WhatIsNotWritten(store)}});
+  const auto notice = [](const std::string& text) {
+    SendFrame({{"t", "notice"}, {"text", "it has ended" + text}});
+  };
+  if (MayHaveLeftRows(stop)) notice(": " + WhatIsNotWritten(stop.store));
+  const auto jobs = std::ranges::count_if(
+      before.jobs, [](const JobStatus& job) { return !job.job_id.starts_with(kToolJobPrefix); });
+  if (jobs > 0) {
+    notice(StrCat(" while ", jobs, jobs == 1 ? " job was" : " jobs were", " attached; a job fails ",
+                  "unless the server is started again in time (--server_grace of graphctl launch, ",
+                  "GRAPHD_TIMEOUT)"));
   }
   // A daemon without a socket unit has removed the file.
   if (FileExists(socket) && IsListening(socket)) {
     const std::string unit = StrCat("graphd@", order.server.server_name);
-    SendFrame({{"t", "notice"},
-               {"text", StrCat("it has ended, and the next client will start it again, because ",
-                               unit, ".socket listens; to end both: systemctl stop ", unit,
-                               ".socket ", unit, ".service")}});
+    notice(StrCat(", and the next client will start it again, because ", unit,
+                  ".socket listens; to end both: systemctl stop ", unit, ".socket ", unit,
+                  ".service"));
   }
 }
 
@@ -279,6 +307,8 @@ int CarryOutServerOrder(const HostOrder& order, const std::string& input, GuardS
         break;
       case HostAction::kRun:
       case HostAction::kFollowJob:
+      case HostAction::kTellJobOrder:
+      case HostAction::kRestartJob:
       case HostAction::kServerLogs:
         Throw(ErrorCode::kInternal, "this is not a server order");
     }

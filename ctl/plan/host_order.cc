@@ -24,11 +24,14 @@ GRAPHD_JSON_FIELDS(ServerSpec, server_name, address, port, parts, num_parts, amo
                    embedding_memory, keep_alive, insecure, keys, secret, start_timeout)
 GRAPHD_JSON_FIELDS(KeyFile, name, text)
 GRAPHD_JSON_FIELDS(TrainerPlan, rank, local_rank, local_world_size, part, label, is_torchrun)
+GRAPHD_JSON_FIELDS(TrainerSlot, host, address, part, machine, trainers)
 GRAPHD_JSON_FIELDS(JobSpec, job_id, secret, workspace, log_dir, ip_config, ip_config_text, command,
                    master_addr, world_size, num_samplers, row_cache, num_omp_threads, extra_envs,
-                   master_port, detach, max_restarts, remote_trainers, trainer_hosts)
-GRAPHD_JSON_FIELDS(Meeting, host, num_hosts, name, address, port, host_timeout)
+                   master_port, detach, max_restarts, remote_trainers, trainer_hosts, slots,
+                   min_trainers)
+GRAPHD_JSON_FIELDS(Meeting, host, num_hosts, name, address, port, host_timeout, joins)
 GRAPHD_JSON_FIELDS(FollowSpec, job, output, lines, until_end)
+GRAPHD_JSON_FIELDS(RestartSpec, job, num_trainers, grace, joining)
 GRAPHD_JSON_FIELDS(LogsSpec, lines, since, least_level, follow, has_journal)
 NLOHMANN_JSON_SERIALIZE_ENUM(HostAction, {{HostAction::kRun, "run"},
                                           {HostAction::kStart, "start"},
@@ -39,6 +42,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(HostAction, {{HostAction::kRun, "run"},
                                           {HostAction::kInstallKeys, "install_keys"},
                                           {HostAction::kExamine, "examine"},
                                           {HostAction::kFollowJob, "follow_job"},
+                                          {HostAction::kTellJobOrder, "tell_job_order"},
+                                          {HostAction::kRestartJob, "restart_job"},
                                           {HostAction::kServerLogs, "server_logs"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(ControlVerb, {{ControlVerb::kDrain, "drain"},
                                            {ControlVerb::kUndrain, "undrain"},
@@ -52,7 +57,7 @@ GRAPHD_JSON_FIELDS(ControlOrder, verb, by, reason, job, level, most, part_config
 GRAPHD_JSON_FIELDS(HostOrder, action, version, only_trainers, server, job, trainers,
                    trainers_on_machine, is_master, host_timeout, server_grace, meeting, stop_job,
                    stop_grace, force, stop_timeout, operations, control, peers, key_files, follow,
-                   logs)
+                   restart, logs)
 
 std::string TrainerName(const HostOrder& order, int rank) {
   const bool is_torchrun = std::ranges::any_of(order.trainers, [rank](const TrainerPlan& trainer) {

@@ -45,6 +45,16 @@ struct TrainerPlan {
   bool is_torchrun = false;  // it is a torchrun, which starts all trainers of its host
 };
 
+// A line of ip_config, or a host of --trainer_hosts: a place of trainers, whose number may differ
+// from one attempt of the job to the next.
+struct TrainerSlot {
+  int host = 0;           // the place of its host among those of the job
+  std::string address;    // its host, as other hosts reach it
+  PartId part = -1;       // -1: none, as on a host of --trainer_hosts
+  int machine = 0;        // the same for slots that share a machine's cores
+  uint32_t trainers = 0;  // their number at the launch
+};
+
 // The settings that all trainers of the job share.
 struct JobSpec {
   std::string job_id;
@@ -66,6 +76,11 @@ struct JobSpec {
   int max_restarts = 0;     // the number of times that failed trainers are started again
   int remote_trainers = 0;  // the last ranks, on hosts without a partition
   std::vector<std::string> trainer_hosts;  // the addresses of these hosts
+  // All places of trainers, in the order of ranks; none if something else numbers the trainers.
+  std::vector<TrainerSlot> slots;
+  // The job goes on without hosts of --trainer_hosts that are lost if it has this many trainers
+  // left; 0: it ends with the first lost host.
+  int min_trainers = 0;
 };
 
 // The place of a host in a job whose hosts decide together when trainers start, are started again
@@ -76,6 +91,7 @@ struct Meeting {
   std::string address;          // the address of the daemon where the hosts meet
   uint16_t port = 0;
   double host_timeout = 20;  // seconds of silence until another host is lost
+  bool joins = false;        // the job runs without this host, which waits for the next attempt
 };
 
 // The question of `graphctl attach`, `logs` and `wait` about a job.
@@ -84,6 +100,14 @@ struct FollowSpec {
   bool output = true;      // send the trainers' output
   int64_t lines = -1;      // the last lines of each trainer that are sent; < 0: all that is kept
   bool until_end = false;  // send what comes later, until the job has ended
+};
+
+// The request of `graphctl restart`.
+struct RestartSpec {
+  std::string job;
+  int num_trainers = 0;           // in each slot, from now on; 0: as they are
+  double grace = 0;               // seconds that the trainers have to end; 0: the default
+  std::vector<uint32_t> joining;  // hosts to wait for, whose supervisors were just started
 };
 
 // The question of `graphctl server logs` about a server's log on a host.
@@ -110,6 +134,8 @@ enum class HostAction {
   kInstallKeys,
   kExamine,
   kFollowJob,
+  kTellJobOrder,
+  kRestartJob,
   kServerLogs
 };
 
@@ -141,6 +167,8 @@ struct HostOrder {
   std::vector<KeyFile> key_files;
   // Only for kFollowJob.
   FollowSpec follow;
+  // Only for kRestartJob and, with the job alone, kTellJobOrder.
+  RestartSpec restart;
   // Only for kServerLogs.
   LogsSpec logs;
 };

@@ -19,11 +19,26 @@ const JobHost* FirstOf(const std::vector<JobHost>& hosts, const Test& is_meant) 
   return first;
 }
 
+// The grace of a host that has failed is that of an attempt's plan.
 JobDecision EndAs(const JobHost& host) {
-  return {JobDecision::Kind::kEnd, 0, host.code, host.reason, host.ended_at, host.grace};
+  const double grace = host.phase == JobPhase::kFailed ? 0 : host.grace;
+  return {JobDecision::Kind::kEnd, 0, host.code, host.reason, host.ended_at, grace};
 }
 
 }  // namespace
+
+const JobHost* FindHost(const std::vector<JobHost>& hosts, uint32_t number) {
+  const auto found = std::ranges::find(hosts, number, &JobHost::host);
+  return found == hosts.end() ? nullptr : &*found;
+}
+
+bool IsAway(const JobHost& first_host, uint32_t number) {
+  return std::ranges::find(first_host.away, number) != first_host.away.end();
+}
+
+uint32_t CountedRestarts(const JobHost& first_host) {
+  return first_host.attempt - std::min(first_host.attempt, first_host.uncounted);
+}
 
 JobDecision Decide(const std::vector<JobHost>& hosts, uint32_t own, uint32_t num_hosts,
                    uint32_t max_restarts) {
@@ -31,27 +46,33 @@ JobDecision Decide(const std::vector<JobHost>& hosts, uint32_t own, uint32_t num
     return host.phase == JobPhase::kStopped || host.phase == JobPhase::kOver;
   });
   if (ended) return EndAs(*ended);
-  const JobHost* const mine =
-      FirstOf(hosts, [own](const JobHost& host) { return host.host == own; });
-  if (!mine) return {};
-  const JobHost* const failed = FirstOf(hosts, [mine](const JobHost& host) {
+  const JobHost* const mine = FindHost(hosts, own);
+  const JobHost* const lead = FindHost(hosts, 0);
+  if (!mine || !lead) return {};
+  const JobDecision restart{JobDecision::Kind::kRestart, 0, 0, "", 0, 0};
+  if (lead->attempt > mine->attempt) return restart;
+  if (IsAway(*lead, own)) return {};
+  const JobHost* const failed = FirstOf(hosts, [&](const JobHost& host) {
     return host.phase == JobPhase::kFailed && host.attempt == mine->attempt;
   });
-  const bool others_restart = std::any_of(hosts.begin(), hosts.end(), [mine](const JobHost& host) {
-    return host.attempt > mine->attempt;
-  });
-  if (failed && mine->attempt >= max_restarts) return EndAs(*failed);
-  if (failed || others_restart) return {JobDecision::Kind::kRestart, 0, 0, "", 0, 0};
-  if (hosts.size() < num_hosts) return {};
+  if (failed) return CountedRestarts(*lead) < max_restarts ? restart : EndAs(*failed);
+  // Returns whether the test holds for all hosts that take part.
   const auto all = [&](auto test) {
-    return std::all_of(hosts.begin(), hosts.end(), [&](const JobHost& host) {
-      return host.attempt == mine->attempt && test(host.phase);
-    });
+    for (uint32_t number = 0; number < num_hosts; number++) {
+      if (IsAway(*lead, number)) continue;
+      const JobHost* const host = FindHost(hosts, number);
+      if (!host || host->attempt != mine->attempt || !test(host->phase)) return false;
+    }
+    return true;
   };
-  if (mine->phase == JobPhase::kReady &&
-      all([](JobPhase phase) { return phase != JobPhase::kPreparing; })) {
+  if (mine->phase == JobPhase::kReady && all([](JobPhase phase) {
+        return phase == JobPhase::kReady || phase == JobPhase::kRunning ||
+               phase == JobPhase::kFinished;
+      })) {
     JobDecision start{JobDecision::Kind::kStart, 0, 0, "", 0, 0};
-    for (const JobHost& host : hosts) start.port = std::max<int>(start.port, host.port);
+    for (const JobHost& host : hosts) {
+      if (host.attempt == mine->attempt) start.port = std::max<int>(start.port, host.port);
+    }
     return start;
   }
   if (all([](JobPhase phase) { return phase == JobPhase::kFinished; })) {

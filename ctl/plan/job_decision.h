@@ -7,7 +7,9 @@
 #include "wire/job_record.h"
 
 // Decides what a host of a job does next, from what all hosts say. Every host decides for itself,
-// by the same rules, so that none of them has to outlive the others. No function has side effects.
+// by the same rules. One thing is the first host's alone, at whose daemon the hosts meet: it begins
+// another attempt, and says which hosts take part and how many trainers they have. No function has
+// side effects.
 
 namespace graphd::ctl {
 
@@ -15,7 +17,7 @@ struct JobDecision {
   enum class Kind {
     kWait,
     kStart,    // start the trainers
-    kRestart,  // end the trainers and get ready for the next attempt
+    kRestart,  // end the trainers and begin the next attempt: as the first host, or after it
     kEnd,      // end the trainers and the job
   };
   Kind kind = Kind::kWait;
@@ -29,6 +31,16 @@ struct JobDecision {
 // have not said anything are missing.
 JobDecision Decide(const std::vector<JobHost>& hosts, uint32_t own, uint32_t num_hosts,
                    uint32_t max_restarts);
+
+// Returns what a host has said last, or null.
+const JobHost* FindHost(const std::vector<JobHost>& hosts, uint32_t number);
+
+// Returns whether the plan of the first host leaves out a host.
+bool IsAway(const JobHost& first_host, uint32_t number);
+
+// Returns how often the trainers were started again after failures and losses, which --max_restarts
+// limits.
+uint32_t CountedRestarts(const JobHost& first_host);
 
 // Returns the host where the job ended first (kOver), or null. It tells how the job has ended.
 const JobHost* FirstToEnd(const std::vector<JobHost>& hosts);

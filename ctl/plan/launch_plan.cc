@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/strings.h"
+#include "ctl/plan/trainer_slots.h"
 
 namespace graphd::ctl {
 namespace {
@@ -45,15 +46,60 @@ std::string MachineOf(const std::string& address, bool is_local) {
   return is_local ? std::string() : address;
 }
 
-// Numbers the trainers of a host, or of one of its lines, and adds them.
-void AddTrainers(LaunchPlan& plan, HostPlan& host, int count, PartId part) {
-  for (int local = 0; local < count; local++) {
-    if (plan.world_size == 0) {
-      plan.master_addr = host.order.server.address;
-      host.order.is_master = true;
-    }
-    const int rank = plan.world_size++;
-    host.order.trainers.push_back({rank, local, count, part, StrCat(host.name, ":", rank)});
+// Returns the places of trainers: the lines of ip_config, and then the hosts that only compute.
+std::vector<TrainerSlot> PlanSlots(const LaunchOptions& options, const std::vector<HostLine>& lines,
+                                   const std::vector<HostPlan>& hosts) {
+  std::map<std::pair<std::string, uint16_t>, int> host_of;
+  std::map<std::string, int> machines;
+  const auto slot_of = [&](int host, PartId part, int count) {
+    const HostPlan& plan = hosts[static_cast<size_t>(host)];
+    const std::string& address = plan.order.server.address;
+    const int machine =
+        machines.emplace(MachineOf(address, plan.is_local), static_cast<int>(machines.size()))
+            .first->second;
+    return TrainerSlot{host, address, part, machine, static_cast<uint32_t>(count)};
+  };
+  for (size_t i = 0; i < hosts.size(); i++) {
+    const ServerSpec& server = hosts[i].order.server;
+    host_of[{server.address, server.port}] = static_cast<int>(i);
+  }
+  std::vector<TrainerSlot> slots;
+  for (const HostLine& line : lines) {
+    slots.push_back(
+        slot_of(host_of.at({line.address, line.port}), line.part, TrainersOf(line, options)));
+  }
+  int host = static_cast<int>(hosts.size() - options.trainer_hosts.size());
+  for (const TrainerHost& each : options.trainer_hosts) {
+    slots.push_back(
+        slot_of(host++, -1, each.num_trainers.value_or(std::max(1, options.num_trainers))));
+  }
+  return slots;
+}
+
+// A host must have ended its trainers, which takes a moment after half of it, when it is lost.
+constexpr double kLeastHostTimeout = 4;
+
+// Refuses a number of trainers that the job never has, or with which it can't go on.
+void CheckMinTrainers(const LaunchOptions& options, int64_t num_trainers) {
+  if (options.min_trainers == 0) return;
+  if (options.min_trainers > num_trainers) {
+    Throw(ErrorCode::kInvalid, "--min_trainers ", options.min_trainers, ": the job has only ",
+          num_trainers, " trainers when all hosts are there; give that number or a smaller one");
+  }
+  if (!options.detach || options.max_restarts == 0) {
+    Throw(ErrorCode::kInvalid,
+          "--min_trainers needs --detach and --max_restarts: a job goes on without a lost host by "
+          "starting its trainers again, and its launcher would end it with the host");
+  }
+  if (options.trainer_hosts.empty()) {
+    Throw(ErrorCode::kInvalid,
+          "--min_trainers needs --trainer_hosts: a job can only go on without hosts that serve no "
+          "partition");
+  }
+  if (options.host_timeout < kLeastHostTimeout) {
+    Throw(ErrorCode::kInvalid, "--min_trainers needs a --host_timeout of at least ",
+          kLeastHostTimeout, " s: a host that is cut off ends its trainers after half of it, ",
+          "before the others go on without it");
   }
 }
 
@@ -143,58 +189,41 @@ LaunchPlan MakeLaunchPlan(const LaunchOptions& options, const std::vector<HostLi
   plan.hosts = PlanHosts(options.server, lines, is_local, HostAction::kRun);
   AddTrainerHosts(options.server, options.trainer_hosts, is_local, HostAction::kRun, plan.hosts);
 
-  std::map<std::pair<std::string, uint16_t>, HostPlan*> host_of;
-  for (HostPlan& host : plan.hosts) {
-    host_of[{host.order.server.address, host.order.server.port}] = &host;
-  }
-  std::map<std::string, int> on_machine;
-  for (const HostLine& line : lines) {
-    HostPlan& host = *host_of[{line.address, line.port}];
-    const int count = TrainersOf(line, options);
-    on_machine[MachineOf(line.address, host.is_local)] += count;
-    AddTrainers(plan, host, count, line.part);
-  }
-  const int with_partitions = plan.world_size;
-  for (size_t i = 0; i < options.trainer_hosts.size(); i++) {
-    HostPlan& host = plan.hosts[plan.hosts.size() - options.trainer_hosts.size() + i];
-    const int count =
-        options.trainer_hosts[i].num_trainers.value_or(std::max(1, options.num_trainers));
-    on_machine[MachineOf(host.order.server.address, host.is_local)] += count;
-    AddTrainers(plan, host, count, -1);
-  }
-  if (plan.world_size == 0) {
+  PlanMeeting(plan, options.host_timeout);
+  JobSpec job;
+  job.slots = PlanSlots(options, lines, plan.hosts);
+  const std::vector<uint32_t> trainers = TrainersAtLaunch(job);
+  if (NumTrainers(trainers) == 0) {
     Throw(ErrorCode::kInvalid,
           "launch: no host has a trainer; give --num_trainers or --trainer_hosts, or use "
           "`graphctl server start` to serve without a job");
   }
-  CheckReachable(plan.hosts, options.detach);
-  std::vector<std::string> trainer_hosts;
-  for (const TrainerHost& host : options.trainer_hosts) trainer_hosts.push_back(host.address);
+  CheckMinTrainers(options, NumTrainers(trainers));
+  job.job_id = job_id;
+  job.secret = secret;
+  job.workspace = options.workspace;
+  job.log_dir = LogDirOf(options, job_id);
+  job.ip_config = options.ip_config;
+  job.ip_config_text = ip_config_text;
+  job.command = options.command;
+  job.num_samplers = options.num_samplers;
+  job.row_cache = options.row_cache;
+  job.num_omp_threads = options.num_omp_threads;
+  job.extra_envs = options.extra_envs;
+  job.master_port = options.master_port;
+  job.detach = options.detach;
+  job.max_restarts = options.max_restarts;
+  job.min_trainers = options.min_trainers;
+  for (const TrainerHost& host : options.trainer_hosts) job.trainer_hosts.push_back(host.address);
   for (HostPlan& host : plan.hosts) {
-    host.order.trainers_on_machine =
-        on_machine[MachineOf(host.order.server.address, host.is_local)];
     host.order.host_timeout = host.is_local ? 0 : options.host_timeout;
     host.order.server_grace = options.server_grace;
-    host.order.job = {job_id,
-                      secret,
-                      options.workspace,
-                      LogDirOf(options, job_id),
-                      options.ip_config,
-                      ip_config_text,
-                      options.command,
-                      plan.master_addr,
-                      plan.world_size,
-                      options.num_samplers,
-                      options.row_cache,
-                      options.num_omp_threads,
-                      options.extra_envs,
-                      options.master_port,
-                      options.detach,
-                      options.max_restarts,
-                      plan.world_size - with_partitions,
-                      trainer_hosts};
+    host.order.job = job;
+    AssignTrainers(trainers, host.order);
   }
-  PlanMeeting(plan, options.host_timeout);
+  plan.world_size = plan.hosts[0].order.job.world_size;
+  plan.master_addr = plan.hosts[0].order.job.master_addr;
+  CheckReachable(plan.hosts, options.detach);
   return plan;
 }
 

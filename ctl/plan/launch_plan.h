@@ -33,6 +33,7 @@ struct LaunchOptions {
   double server_grace = 30;
   bool detach = false;
   int max_restarts = 0;
+  int min_trainers = 0;  // the job goes on with as many when trainer hosts are lost; 0: it does not
   std::vector<std::string> extra_envs;
   UserCommand command;
 };

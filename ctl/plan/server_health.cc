@@ -53,18 +53,31 @@ std::string Bytes(const json& machine, const char* name) {
   return HumanBytes(ValueOr(ValueOr(machine, "memory", json::object()), name, uint64_t{0}));
 }
 
+// Returns the kinds of pages, with their shares of the bytes if several have a percent or more.
+std::string PagesText(const json& bytes_of_pages) {
+  double all = 0;
+  std::map<std::string, double> kinds;
+  for (const auto& [kind, bytes] : bytes_of_pages.items()) {
+    all += kinds[kind] = ValueOr(bytes_of_pages, kind.c_str(), 0.0);
+  }
+  std::erase_if(kinds, [all](const auto& each) { return each.second < all / 100; });
+  std::vector<std::string> texts;
+  for (const auto& [kind, bytes] : kinds) {
+    const auto percent = static_cast<int>(all > 0 ? 100 * bytes / all : 0);
+    texts.push_back(Printable(kinds.size() > 1 ? StrCat(percent, " % ", kind) : kind));
+  }
+  return texts.empty() ? "-" : Join(texts, ", ");
+}
+
 std::vector<std::string> HealthRow(const json& machine) {
   const std::string host = Printable(ValueOr(machine, "host", "?"));
   if (machine.contains("error")) return {host, Printable(ValueOr(machine, "error", "?"))};
-  std::vector<std::string> pages;
-  const json bytes_of_pages = ValueOr(machine, "pages", json::object());
-  for (const auto& [kind, bytes] : bytes_of_pages.items()) pages.push_back(Printable(kind));
   const bool loads = machine.contains("loading");
   const auto unless_loading = [loads](std::string text) { return loads ? "-" : text; };
   return {host,
           Printable(ValueOr(machine, "server_name", "?")),
           Printable(StateText(machine)),
-          pages.empty() ? "-" : Join(pages, ", "),
+          PagesText(ValueOr(machine, "pages", json::object())),
           unless_loading(Bytes(machine, "rss_bytes")),
           unless_loading(Bytes(machine, "graph_bytes")),
           unless_loading(Bytes(machine, "tensor_bytes")),
@@ -89,7 +102,12 @@ json MachineHealth(const std::string& host, const json& status) {
   json parts = json::array();
   std::map<std::string, uint64_t> pages;
   for (const json& part : ValueOr(status, "partitions", json::array())) {
-    pages[ValueOr(part, "pages", "?")] += ValueOr(part, "bytes", uint64_t{0});
+    const json kinds = ValueOr(part, "page_bytes", json::object());
+    for (const auto& [kind, bytes] : kinds.items()) {
+      pages[kind] += ValueOr(kinds, kind.c_str(), uint64_t{0});
+    }
+    // Older daemons tell the kind of most pages only.
+    if (kinds.empty()) pages[ValueOr(part, "pages", "?")] += ValueOr(part, "bytes", uint64_t{0});
     parts.push_back(ValueOr(part, "part", 0));
   }
   machine["memory"] = {{"rss_bytes", ValueOr(status, "rss_bytes", uint64_t{0})},

@@ -21,6 +21,7 @@ void RunUnderTorchrun(LaunchPlan& plan) {
       plan.hosts, [](const HostPlan& host) { return !host.order.trainers.empty(); });
   int node = 1;
   for (HostPlan& host : plan.hosts) {
+    host.order.job.slots.clear();  // torchrun numbers the trainers
     std::vector<TrainerPlan>& trainers = host.order.trainers;
     if (trainers.empty()) continue;
     // Node 0 is the one whose torchrun listens at MASTER_ADDR.

@@ -6,8 +6,8 @@
 #include <atomic>
 #include <thread>
 
-#include "base/mutex.h"
 #include "base/strings.h"
+#include "base/threads/mutex.h"
 #include "ctl/hosts/child_link.h"
 #include "ctl/hosts/frame_reader.h"
 #include "ctl/hosts/line_splitter.h"

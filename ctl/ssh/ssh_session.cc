@@ -9,8 +9,8 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "base/mutex.h"
 #include "base/strings.h"
+#include "base/threads/mutex.h"
 
 namespace graphd::ctl {
 namespace {

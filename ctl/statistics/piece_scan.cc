@@ -5,7 +5,7 @@
 #include <atomic>
 #include <utility>
 
-#include "base/run_threads.h"
+#include "base/threads/run_threads.h"
 
 namespace graphd::ctl {
 

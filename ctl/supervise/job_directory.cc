@@ -2,7 +2,6 @@
 #include "ctl/supervise/job_directory.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,8 +12,10 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/clock.h"
 #include "base/directory.h"
 #include "base/failure.h"
+#include "base/host_name.h"
 #include "base/strings.h"
 #include "ctl/plan/json_value.h"
 
@@ -22,9 +23,12 @@ namespace graphd::ctl {
 namespace {
 
 constexpr size_t kMaxState = size_t{16} << 20;
+constexpr size_t kMaxRequest = 4096;
 constexpr const char* kStateFile = "/state.json";
 constexpr const char* kLockFile = "/lock";
 constexpr const char* kStopFile = "/stop";
+constexpr const char* kRestartFile = "/restart";
+constexpr const char* kOrderFile = "/order.json";
 
 // Returns the same directory in every session of the user: XDG_STATE_HOME, for example, may be set
 // in a terminal and not by sshd.
@@ -54,6 +58,26 @@ void MakeOwnDirectory(const std::string& path) {
     ThrowErrno("can't create directory", path);
   }
   OpenOwnDirectory(path);  // checks its owner
+}
+
+// Returns a request in a file, which it removes even if it can't be read; nothing if there is none.
+std::optional<nlohmann::json> TakeRequest(const std::string& path) {
+  if (!FileExists(path)) return std::nullopt;
+  nlohmann::json request;
+  try {
+    request = ParseJson(ReadTextFile(path, kMaxRequest));
+  } catch (const Error& error) {
+    // It is too long. Another error, such as of a shortage of descriptors, may pass.
+    if (error.code() == ErrorCode::kInvalid) RemoveFile(path);
+    throw;
+  }
+  RemoveFile(path);
+  if (!request.is_object()) Throw(ErrorCode::kCorrupt, path, " was not a JSON object; ignored it");
+  return request;
+}
+
+double GraceOf(const nlohmann::json& request) {
+  return std::clamp(ValueOr(request, "grace", 0.0), 0.0, 86400.0);
 }
 
 // Returns names in a directory, or none if it does not exist.
@@ -95,9 +119,7 @@ void CheckJobId(const std::string& job) {
 }
 
 std::string JobDirectory::Root() {
-  char host[HOST_NAME_MAX + 1] = "";
-  ::gethostname(host, sizeof host - 1);
-  return StrCat(BaseDirectory(), "/jobs-", host, "-", ::geteuid());
+  return StrCat(BaseDirectory(), "/jobs-", HostName(), "-", ::geteuid());
 }
 
 JobDirectory JobDirectory::Make(const std::string& job, uint16_t port) {
@@ -114,7 +136,7 @@ JobDirectory JobDirectory::Make(const std::string& job, uint16_t port) {
     Throw(ErrorCode::kExists, "job ", job, " runs on this host already (", lock,
           " is locked); stop it first with `graphctl stop ", job, "`");
   }
-  RemoveFile(made.path_ + kStopFile);
+  for (const char* request : {kStopFile, kRestartFile}) RemoveFile(made.path_ + request);
   // The new job does without: the next one tries again.
   LogFailure("can't remove old jobs", [] { Prune(); });
   return made;
@@ -208,11 +230,36 @@ void JobDirectory::RequestStop(double grace_seconds) const {
 }
 
 std::optional<double> JobDirectory::TakeStopRequest() const {
-  const std::string path = path_ + kStopFile;
-  if (!FileExists(path)) return std::nullopt;
-  const double grace = ValueOr(ParseJson(ReadTextFile(path, 4096)), "grace", 0.0);
-  RemoveFile(path);
-  return std::clamp(grace, 0.0, 86400.0);
+  const auto request = TakeRequest(path_ + kStopFile);
+  if (!request) return std::nullopt;
+  return GraceOf(*request);
+}
+
+void JobDirectory::WriteOrder(const std::string& order) const {
+  WriteFileAtomically(path_ + kOrderFile, order);
+}
+
+void JobDirectory::RemoveOrder() const { RemoveFile(path_ + kOrderFile); }
+
+std::string JobDirectory::ReadOrder() const { return ReadTextFile(path_ + kOrderFile, kMaxState); }
+
+std::string JobDirectory::RequestRestart(const RestartSpec& restart) const {
+  if (FileExists(path_ + kRestartFile)) {
+    Throw(ErrorCode::kExists, "another `graphctl restart ", restart.job,
+          "` waits for the job's answer; try again when it has ended");
+  }
+  std::string id = StrCat(::getpid(), "-", Clock::now().time_since_epoch().count());
+  const nlohmann::json request = {
+      {"id", id}, {"num_trainers", restart.num_trainers}, {"grace", restart.grace}};
+  WriteFileAtomically(path_ + kRestartFile, request.dump());
+  return id;
+}
+
+std::optional<RestartRequest> JobDirectory::TakeRestartRequest() const {
+  const auto request = TakeRequest(path_ + kRestartFile);
+  if (!request) return std::nullopt;
+  return RestartRequest{ValueOr(*request, "id", ""), ValueOr(*request, "num_trainers", 0),
+                        GraceOf(*request)};
 }
 
 }  // namespace graphd::ctl

@@ -7,8 +7,16 @@
 #include <vector>
 
 #include "base/file.h"
+#include "ctl/plan/host_order.h"
 
 namespace graphd::ctl {
+
+// A request to start a job's trainers again, as the job's directory has it.
+struct RestartRequest {
+  std::string id;
+  int num_trainers = 0;  // in each slot, from now on; 0: as they are
+  double grace = 0;      // seconds that the trainers have to end; 0: the default
+};
 
 // The directory in which the supervisor of a job keeps what outlives it: the job's state, the
 // trainers' output and their exit codes. Only its user can read it. It is
@@ -50,6 +58,19 @@ class JobDirectory {
   void RequestStop(double grace_seconds) const;
   // Returns the time of a request that was not taken yet.
   std::optional<double> TakeStopRequest() const;
+
+  // Keeps the order of the job's first host, by which other hosts may join. It has the job's
+  // secret, and is to be removed at the job's end.
+  void WriteOrder(const std::string& order) const;
+  void RemoveOrder() const;
+  // Throws Error(kNotFound) if there is none.
+  std::string ReadOrder() const;
+
+  // Asks the supervisor of the job's first host to start the trainers again. Returns the request's
+  // id, by which the state tells the answer. Throws Error(kExists) if another one waits.
+  std::string RequestRestart(const RestartSpec& restart) const;
+  // Returns a request that was not taken yet.
+  std::optional<RestartRequest> TakeRestartRequest() const;
 
  private:
   explicit JobDirectory(std::string path) : path_(std::move(path)) {}

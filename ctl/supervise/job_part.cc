@@ -2,14 +2,16 @@
 #include "ctl/supervise/job_part.h"
 
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
+#include "base/failure.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "ctl/plan/attempt_plan.h"
+#include "ctl/plan/trainer_slots.h"
 
 namespace graphd::ctl {
 namespace {
@@ -17,20 +19,18 @@ namespace {
 constexpr uint64_t kTickMilliseconds = 100;
 // The time after which the daemon of this host is told again: it may have been restarted.
 constexpr double kRecordSeconds = 5;
-// The time that other hosts get to learn that the job has ended, before the daemon where they meet
-// may end with it.
-constexpr double kLeaveSeconds = 10;
-// The time that the others get to hear that all have ended, and that they wait for it.
-constexpr double kHearSeconds = 0.6;
-constexpr double kHearOthersSeconds = 3;
+// A host that the job can go on without and that was silent for this time hears of no end.
+constexpr double kGoneSeconds = 3;
+// A host that was away takes part again if it was heard within this time.
+constexpr double kPresentSeconds = 3;
+// A host that was not heard for this share of the time after which it is lost ends its trainers, so
+// that none is left when the others go on without it.
+constexpr double kAloneShare = 0.5;
+// The time that a host which is away waits for the daemon where the hosts meet: an hour.
+constexpr double kAwaySeconds = 3600;
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-nlohmann::json HostJson(const JobHost& host) {
-  return {{"host", host.host},       {"name", host.name}, {"phase", JobPhaseName(host.phase)},
-          {"attempt", host.attempt}, {"code", host.code}, {"reason", host.reason}};
 }
 
 }  // namespace
@@ -38,30 +38,18 @@ nlohmann::json HostJson(const JobHost& host) {
 JobPart::JobPart(uv_loop_t* loop, const HostOrder& order, Actions actions)
     : order_(order),
       actions_(std::move(actions)),
-      directory_(JobDirectory::Make(order.job.job_id, order.server.port)) {
-  const JobSpec& job = order_.job;
-  nlohmann::json trainers = nlohmann::json::array();
-  for (const TrainerPlan& trainer : order_.trainers) {
-    trainers.push_back({{"rank", trainer.rank}, {"label", trainer.label}, {"running", false}});
-  }
-  state_ = {{"job", job.job_id},
-            {"command", DisplayCommand(job.command)},
-            {"workspace", job.workspace},
-            {"server_name", order_.server.server_name},
-            {"runtime_dir", order_.server.runtime_dir},
-            {"ip_config_text", job.ip_config_text},
-            {"trainer_hosts", job.trainer_hosts},
-            {"log_dir", job.log_dir.empty() ? directory_.path() : job.log_dir},
-            {"host", order_.meeting.host},
-            {"name", order_.meeting.name},
-            {"world_size", job.world_size},
-            {"max_restarts", job.max_restarts},
-            {"detached", false},
-            {"pid", ::getpid()},
-            {"started_at", Now()},
-            {"trainers", trainers}};
+      directory_(JobDirectory::Make(order.job.job_id, order.server.port)),
+      requests_(directory_, order.job.job_id),
+      state_(order, order.job.log_dir.empty() ? directory_.path() : order.job.log_dir),
+      wanted_(TrainersAtLaunch(order.job)) {
   own_.host = static_cast<uint32_t>(order_.meeting.host);
   own_.name = order_.meeting.name;
+  away_ = order_.meeting.joins;
+  joining_ = order_.meeting.joins;
+  if (own_.host == 0 && order.job.min_trainers > 0) {
+    LogFailure("hosts that were started again can't join the job, whose order can't be kept",
+               [&] { directory_.WriteOrder(EncodeOrder(order_)); });
+  }
   // A timer that has started outlives this object if the constructor throws.
   talk_ = std::make_unique<JobTalk>(loop, order_, [this] { Act(); });
   timer_ = new uv_timer_t{};
@@ -89,30 +77,17 @@ void JobPart::Say(JobPhase phase) {
 void JobPart::OnReady(int port) {
   ready_ = true;
   own_.port = static_cast<uint16_t>(port);
-  if (!ending_) Say(JobPhase::kReady);
+  if (is_stopped() || joining_) return;
+  Say(away_ ? JobPhase::kAway : JobPhase::kReady);
 }
 
 void JobPart::OnTrainers(const std::vector<std::pair<int, pid_t>>& pids_by_rank) {
-  trainers_gone_ = pids_by_rank.empty();
-  for (nlohmann::json& trainer : state_["trainers"]) {
-    for (const auto& [rank, pid] : pids_by_rank) {
-      if (trainer["rank"] != rank) continue;
-      trainer["pid"] = pid;
-      trainer["running"] = true;
-      trainer.erase("code");
-      trainer.erase("signal");
-    }
-  }
+  state_.SetRunning(pids_by_rank);
   Keep();
 }
 
 void JobPart::OnExit(int rank, int code, int signal, bool ending) {
-  for (nlohmann::json& trainer : state_["trainers"]) {
-    if (trainer["rank"] != rank) continue;
-    trainer["running"] = false;
-    trainer["code"] = code;
-    trainer["signal"] = signal;
-  }
+  state_.SetExit(rank, code, signal);
   if (code != 0 && !ending && own_.phase == JobPhase::kRunning) {
     own_.code = code;
     own_.ended_at = Now();
@@ -133,7 +108,7 @@ void JobPart::OnAllEnded() {
 }
 
 void JobPart::Stop(int code, const std::string& reason, double grace) {
-  if (ending_ || own_.phase == JobPhase::kStopped) return;
+  if (is_stopped()) return;
   own_.code = code;
   own_.reason = reason;
   own_.grace = grace;
@@ -142,8 +117,15 @@ void JobPart::Stop(int code, const std::string& reason, double grace) {
   Act();
 }
 
+void JobPart::GiveUp(int code, const std::string& reason) {
+  if (!MayLose(own_.host)) return Stop(code, reason);
+  if (ending_) return;
+  leaving_ = true;
+  End({JobDecision::Kind::kEnd, 0, code, reason, Now(), 0});
+}
+
 void JobPart::OnDetached() {
-  state_["detached"] = true;
+  state_.SetDetached();
   Keep();
 }
 
@@ -154,19 +136,15 @@ void JobPart::Act() {
   acting_ = true;
   JobTalk::News news = talk_->Latest();
   if (!ending_) {
-    FindTrouble(news);
-    news = talk_->Latest();
-    const JobDecision decision =
-        Decide(news.hosts, own_.host, static_cast<uint32_t>(order_.meeting.num_hosts),
-               static_cast<uint32_t>(order_.job.max_restarts));
-    if (decision.kind == JobDecision::Kind::kEnd) {
-      End(decision);
-    } else if (decision.kind == JobDecision::Kind::kRestart && ready_) {
-      Restart();
-    } else if (decision.kind == JobDecision::Kind::kStart) {
-      Say(JobPhase::kRunning);
-      actions_.start(decision.port, own_.attempt);
+    if (joining_) Join(news);
+    if (const std::optional<double> grace = requests_.TakeStop()) {
+      Stop(128 + SIGTERM, "it was stopped by `graphctl stop`", *grace);
     }
+    if (!is_stopped()) FindTrouble(news);
+    if (!is_stopped() && own_.host == 0 && ready_) TakeRestartRequest(news);
+    news = talk_->Latest();
+    if (!ending_) CarryOut(news);
+    if (preparing_ && trainers_gone_ && !is_stopped()) Prepare();
     news = talk_->Latest();
   }
   Record(news.hosts);
@@ -175,15 +153,31 @@ void JobPart::Act() {
   acting_ = false;
 }
 
+void JobPart::CarryOut(const JobTalk::News& news) {
+  const JobDecision decision =
+      Decide(news.hosts, own_.host, static_cast<uint32_t>(order_.meeting.num_hosts),
+             static_cast<uint32_t>(order_.job.max_restarts));
+  if (decision.kind == JobDecision::Kind::kEnd) {
+    End(decision);
+  } else if (decision.kind == JobDecision::Kind::kRestart && ready_ && !joining_) {
+    const JobHost* const first_host = FindHost(news.hosts, 0);
+    if (own_.host == 0) {
+      BeginAttempt(news, /*counts=*/true);
+    } else if (first_host->attempt > own_.attempt) {
+      FollowAttempt(*first_host);
+    } else {
+      Interrupt(/*at_once=*/false);
+    }
+  } else if (decision.kind == JobDecision::Kind::kStart && !preparing_) {
+    // The start may fail when some of them run already.
+    trainers_gone_ = false;
+    Say(JobPhase::kRunning);
+    actions_.start(decision.port);
+  }
+}
+
 // Stops the job if this host can't continue it.
 void JobPart::FindTrouble(const JobTalk::News& news) {
-  try {
-    if (const auto grace = directory_.TakeStopRequest()) {
-      return Stop(128 + SIGTERM, "it was stopped by `graphctl stop`", *grace);
-    }
-  } catch (const Error& error) {
-    LogWarning("job ", order_.job.job_id, ": can't read the request to stop: ", error.what());
-  }
   const Meeting& meeting = order_.meeting;
   const std::string where = StrCat("the server on ", meeting.address, ", where the hosts meet,");
   const double patience = std::max(order_.server_grace, meeting.host_timeout);
@@ -191,45 +185,190 @@ void JobPart::FindTrouble(const JobTalk::News& news) {
   // that has not begun fails at once.
   if (news.refusal && (news.refusal->code() == ErrorCode::kVersion || !news.was_accepted ||
                        news.refused > patience)) {
-    return Stop(ExitCode(news.refusal->code()),
-                StrCat(meeting.name, ": ", where, " refuses its reports: ", news.refusal->what()));
+    return GiveUp(
+        ExitCode(news.refusal->code()),
+        StrCat(meeting.name, ": ", where, " refuses its reports: ", news.refusal->what()));
   }
-  if (ready_ && news.unreachable > patience) {
+  if (MayLose(own_.host)) {
+    if (talk_->SecondsUnheard() > meeting.host_timeout * kAloneShare) StayAway();
+    // A server that is not there again in time has ended with the job.
+    if (news.gone > patience || news.unreachable > patience + kAwaySeconds) {
+      return GiveUp(ExitCode(ErrorCode::kUnavailable),
+                    StrCat(meeting.name, ": ", where, " has not answered for ",
+                           static_cast<int>(news.unreachable), " s: ", news.trouble));
+    }
+  } else if (ready_ && news.unreachable > patience) {
     return Stop(ExitCode(ErrorCode::kUnavailable),
                 StrCat(meeting.name, ": ", where, " has not answered for ", patience,
                        " s (--server_grace, --host_timeout): ", news.trouble));
   }
-  if (const auto silent = talk_->SilentHost(meeting.host_timeout)) {
-    Stop(ExitCode(ErrorCode::kUnavailable),
-         StrCat(silent->name, " has been silent for ", meeting.host_timeout,
-                " s (--host_timeout); it is lost"));
+  for (const JobHost& silent : talk_->SilentHosts(meeting.host_timeout)) {
+    if (MayLose(silent.host)) continue;
+    return Stop(ExitCode(ErrorCode::kUnavailable),
+                StrCat(silent.name, " has been silent for ", meeting.host_timeout,
+                       " s (--host_timeout); it is lost"));
   }
+  if (own_.host == 0) FindLostHosts(news);
 }
 
 void JobPart::End(const JobDecision& decision) {
   ending_ = true;
   outcome_ = decision;
   if (trainers_gone_) return GoOver();
-  actions_.end_trainers(decision.grace);
+  actions_.end_trainers(/*at_once=*/false, decision.grace);
 }
 
-void JobPart::Restart() {
-  if (!trainers_gone_) {
-    interrupted_ = true;
-    return actions_.end_trainers(0);
+// --- Attempts
+
+// Returns whether the job can go on without a host. Until it is detached, its launcher ends it with
+// any host.
+bool JobPart::MayLose(uint32_t host) const {
+  const bool is_detached = state_.is_detached() || order_.meeting.joins;
+  return order_.job.min_trainers > 0 && is_detached && OnlyComputes(order_.job, host);
+}
+
+bool JobPart::MayLoseHosts() const { return order_.job.min_trainers > 0 && state_.is_detached(); }
+
+SilentHosts JobPart::SilentNow() const {
+  const auto silent = [this](double seconds) {
+    std::vector<uint32_t> numbers;
+    for (const JobHost& host : talk_->SilentHosts(seconds)) numbers.push_back(host.host);
+    return numbers;
+  };
+  return {silent(order_.meeting.host_timeout),
+          silent(std::min(order_.meeting.host_timeout, kPresentSeconds))};
+}
+
+std::vector<uint32_t> JobPart::AbsentNow(const JobTalk::News& news) const {
+  if (!MayLoseHosts()) return {};
+  return AbsentHosts(news.hosts, order_.job, SilentNow());
+}
+
+// Goes on without hosts that are lost, and with those that were cut off and are back, as the first
+// host.
+void JobPart::FindLostHosts(const JobTalk::News& news) {
+  if (!MayLoseHosts()) return;
+  std::string lost, back;
+  const auto add = [&news](std::string& names, uint32_t number) {
+    const JobHost* const host = FindHost(news.hosts, number);
+    names += StrCat(names.empty() ? "" : ", ", host->name);
+    if (!host->reason.empty()) names += StrCat(" (", host->reason, ")");
+  };
+  const SilentHosts silent = SilentNow();
+  for (const uint32_t number : AbsentHosts(news.hosts, order_.job, silent)) {
+    if (!IsAway(own_, number)) add(lost, number);
   }
-  interrupted_ = false;
-  own_.attempt++;
+  for (const uint32_t number : HostsThatAreBack(news.hosts, order_.job, silent)) {
+    add(back, number);
+  }
+  if (!back.empty()) actions_.notice(StrCat("a host is back: ", back));
+  if (lost.empty()) {
+    if (!back.empty()) BeginAttempt(news, /*counts=*/false);
+    return;
+  }
+  // An attempt that has not started is planned once more.
+  const bool counts = !preparing_ && own_.phase != JobPhase::kReady;
+  if (counts && CountedRestarts(own_) >= static_cast<uint32_t>(order_.job.max_restarts)) {
+    return Stop(ExitCode(ErrorCode::kUnavailable),
+                StrCat("a host is lost, and the trainers were started again as often as "
+                       "--max_restarts allows: ",
+                       lost));
+  }
+  actions_.notice(StrCat("a host is lost: ", lost));
+  BeginAttempt(news, counts);
+}
+
+// Begins what `graphctl restart` has asked for, as the first host. The job goes on as it is if that
+// can't be.
+void JobPart::TakeRestartRequest(const JobTalk::News& news) {
+  const std::optional<RestartRequest> request = requests_.TakeRestart();
+  if (!request) return;
+  try {
+    const std::vector<uint32_t> wanted = WithTrainers(wanted_, order_.job, request->num_trainers);
+    own_ = PlanAttempt(own_, order_.job, wanted, AbsentNow(news), /*counts=*/false);
+    wanted_ = wanted;
+  } catch (const Error& error) {
+    actions_.notice(StrCat("refused to start the trainers again: ", error.what()));
+    return state_.SetAnswer(request->id, own_.attempt, error.what());
+  }
+  own_.grace = request->grace;
+  state_.SetAnswer(request->id, own_.attempt, "");
+  FollowAttempt(own_);
+}
+
+// Plans the next attempt, as the first host; the others follow.
+void JobPart::BeginAttempt(const JobTalk::News& news, bool counts) {
+  try {
+    own_ = PlanAttempt(own_, order_.job, wanted_, AbsentNow(news), counts);
+  } catch (const Error& error) {
+    return Stop(ExitCode(error.code()), error.what());
+  }
+  own_.grace = 0;
+  FollowAttempt(own_);
+}
+
+// Gets ready for an attempt that the first host has planned.
+void JobPart::FollowAttempt(const JobHost& first_host) {
+  own_.attempt = first_host.attempt;
+  own_.grace = own_.host == 0 ? first_host.grace : 0;
   own_.code = 0;
   own_.ended_at = 0;
+  own_.port = 0;
   own_.reason.clear();
+  away_ = IsAway(first_host, own_.host);
+  preparing_ = true;
+  restarts_ = CountedRestarts(first_host);
+  state_.SetRestarts(restarts_);
   try {
-    own_.port = static_cast<uint16_t>(actions_.prepare(own_.attempt));
+    if (!away_ && !first_host.trainers.empty()) AssignTrainers(first_host.trainers, order_);
   } catch (const Error& error) {
     return Stop(ExitCode(error.code()), StrCat(order_.meeting.name, ": ", error.what()));
   }
-  actions_.notice(
-      StrCat("starting the trainers again (", own_.attempt, " of ", order_.job.max_restarts, ")"));
+  Interrupt(/*at_once=*/away_, first_host.grace);  // the others do not wait for a host that is away
+  // A host that waits goes on waiting; the first host would take another phase for its absence.
+  if (!away_ || !trainers_gone_) Say(JobPhase::kPreparing);
+}
+
+// Takes the number of the attempt that runs, without taking part in it: the supervisor that was
+// here before may have started its trainers.
+void JobPart::Join(const JobTalk::News& news) {
+  const JobHost* const first_host = FindHost(news.hosts, 0);
+  if (!first_host || !ready_) return;
+  joining_ = false;
+  own_.attempt = first_host->attempt;
+  if (!is_stopped()) Say(JobPhase::kAway);
+}
+
+// Ends the trainers before the others go on without this host, and waits for the next attempt. What
+// trainers have finished counts.
+void JobPart::StayAway() {
+  if (away_ || own_.phase == JobPhase::kFinished) return;
+  away_ = preparing_ = true;
+  own_.reason = "it was cut off";
+  actions_.notice("this host is cut off from the others; waiting to take part again");
+  Interrupt(/*at_once=*/true);
+}
+
+// Ends the trainers for another attempt.
+void JobPart::Interrupt(bool at_once, double grace) {
+  if (trainers_gone_) return;
+  interrupted_ = true;
+  actions_.end_trainers(at_once, grace);
+}
+
+// Begins the attempt when the trainers of the one before have ended.
+void JobPart::Prepare() {
+  preparing_ = interrupted_ = false;
+  if (away_) return Say(JobPhase::kAway);
+  try {
+    const int size = order_.job.world_size;
+    const std::string text = StrCat("(", restarts_, " of ", order_.job.max_restarts, "), with ",
+                                    size, size == 1 ? " trainer" : " trainers");
+    own_.port = static_cast<uint16_t>(actions_.prepare(order_, own_.attempt, text));
+  } catch (const Error& error) {
+    return GiveUp(ExitCode(error.code()), StrCat(order_.meeting.name, ": ", error.what()));
+  }
+  state_.SetTrainers(order_);
   Say(JobPhase::kReady);
 }
 
@@ -237,73 +376,36 @@ void JobPart::Restart() {
 void JobPart::GoOver() {
   if (over_) return;
   over_ = true;
-  over_at_ = Clock::now();
+  leave_.NoteEnd();
   own_.code = outcome_.code;
   own_.reason = outcome_.reason;
   own_.ended_at = outcome_.ended_at;
   own_.grace = 0;
-  Say(JobPhase::kOver);
+  LogFailure("can't remove the job's order", [this] { directory_.RemoveOrder(); });
+  Say(leaving_ ? JobPhase::kLeft : JobPhase::kOver);
   actions_.over(outcome_.code, outcome_.reason);
 }
 
 void JobPart::CheckLeave(const JobTalk::News& news) {
-  const bool all_know = news.hosts.size() == static_cast<size_t>(order_.meeting.num_hosts) &&
-                        std::all_of(news.hosts.begin(), news.hosts.end(), [](const JobHost& host) {
-                          return host.phase == JobPhase::kOver;
-                        });
-  if (all_know && news.told && all_know_since_ == Clock::time_point()) {
-    all_know_since_ = Clock::now();
-  }
-  const bool all_told = all_know_since_ != Clock::time_point();
-  bool may = SecondsSince(over_at_) > kLeaveSeconds || order_.meeting.num_hosts == 1;
-  // A launcher that is still there tells all hosts; the daemon may not have started at all.
-  may = may || (news.unreachable > 0 && !state_["detached"].get<bool>());
-  if (order_.meeting.host == 0) {
-    // The daemon where the hosts meet may end with this host's part of the job. A host that has
-    // left because the daemon had not started yet tells nothing any more, but its launcher does.
-    may = may || (all_told && SecondsSince(all_know_since_) > kHearSeconds) ||
-          (!state_["detached"].get<bool>() && SecondsSince(over_at_) > kHearOthersSeconds);
-  } else {
-    // The daemon of this host keeps what is known about all of them.
-    may = may || all_told ||
-          (news.told && (news.unreachable > 0 || SecondsSince(over_at_) > kHearOthersSeconds));
-  }
-  may_leave_ = may_leave_ || may;
+  const auto knows = [this](const JobHost& host) {
+    return host.phase == JobPhase::kOver || host.phase == JobPhase::kLeft ||
+           (MayLose(host.host) && FindHost(talk_->SilentHosts(kGoneSeconds), host.host));
+  };
+  const auto num_hosts = static_cast<size_t>(order_.meeting.num_hosts);
+  const bool all_know =
+      leaving_ || (news.hosts.size() == num_hosts && std::ranges::all_of(news.hosts, knows));
+  may_leave_ = leave_.Check(news, {own_.host == 0, num_hosts == 1, state_.is_detached(), all_know});
 }
 
 // --- What is kept
 
-nlohmann::json JobPart::HostsJson() const {
-  nlohmann::json hosts = nlohmann::json::array();
-  for (const JobHost& host : talk_->Latest().hosts) hosts.push_back(HostJson(host));
-  return hosts;
-}
-
-// Writes the state if it has changed. A job continues if it can't be written, on a full disk for
-// example.
 void JobPart::Keep() {
-  if (!talk_) return;
-  state_["phase"] = JobPhaseName(own_.phase);
-  state_["attempt"] = own_.attempt;
-  state_["code"] = own_.code;
-  state_["reason"] = own_.reason;
-  state_["ended_at"] = own_.ended_at;
-  state_["hosts"] = HostsJson();
-  std::string text = state_.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  if (text == kept_) return;
-  try {
-    directory_.WriteState(state_);
-    kept_ = std::move(text);
-    write_failed_ = false;
-  } catch (const Error& error) {
-    if (std::exchange(write_failed_, true)) return;
-    LogWarning("job ", order_.job.job_id, ": can't write its state: ", error.what());
-  }
+  if (talk_) state_.Keep(own_, talk_->Latest().hosts, directory_);
 }
 
 void JobPart::Record(const std::vector<JobHost>& hosts) {
   const std::string text =
-      HostsJson().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+      HostsToJson(hosts).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (text == recorded_ && SecondsSince(recorded_at_) < kRecordSeconds) return;
   recorded_ = text;
   recorded_at_ = Clock::now();

@@ -4,15 +4,18 @@
 
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "ctl/plan/attempt_plan.h"
 #include "ctl/plan/host_order.h"
 #include "ctl/plan/job_decision.h"
 #include "ctl/supervise/job_directory.h"
+#include "ctl/supervise/job_requests.h"
+#include "ctl/supervise/job_state.h"
 #include "ctl/supervise/job_talk.h"
+#include "ctl/supervise/leave_condition.h"
 
 namespace graphd::ctl {
 
@@ -23,11 +26,12 @@ class JobPart {
  public:
   // The actions of the supervisor for this part.
   struct Actions {
-    std::function<void(int port, uint32_t attempt)> start;
-    // Ends the trainers; OnAllEnded follows.
-    std::function<void(double grace)> end_trainers;
-    // Prepares another attempt; returns a port for MASTER_PORT, or 0. All trainers have ended.
-    std::function<int(uint32_t attempt)> prepare;
+    std::function<void(int port)> start;
+    // Ends the trainers, with SIGKILL or with SIGTERM first; OnAllEnded follows.
+    std::function<void(bool at_once, double grace)> end_trainers;
+    // Prepares another attempt, with the trainers of `order`, and tells about it with `text`.
+    // Returns a port for MASTER_PORT, or 0. All trainers of the attempt before have ended.
+    std::function<int(const HostOrder& order, uint32_t attempt, const std::string& text)> prepare;
     // Tells the daemon of this host what is known about all hosts.
     std::function<void(const JobRecord& record)> record;
     // Tells the launcher, if it is still there, and the logs.
@@ -50,8 +54,9 @@ class JobPart {
   void OnExit(int rank, int code, int signal, bool ending);
   // All trainers of this attempt have ended.
   void OnAllEnded();
-  // Ends the job on all hosts. The first call counts, and none does once the job has ended.
-  void Stop(int code, const std::string& reason, double grace = 0);
+  // Ends the job on all hosts, because this one can't continue; or only this host's part, if the
+  // job can go on without it. The first call counts, and none does once the job has ended.
+  void GiveUp(int code, const std::string& reason);
   void OnDetached();
 
   // Returns whether this host may leave the job: nothing remains, and the others know it.
@@ -59,31 +64,53 @@ class JobPart {
 
  private:
   void Act();
+  void CarryOut(const JobTalk::News& news);
   void FindTrouble(const JobTalk::News& news);
+  void Stop(int code, const std::string& reason, double grace = 0);
   void End(const JobDecision& decision);
-  void Restart();
+  // Returns whether the job was stopped, or has ended: nothing begins any more.
+  bool is_stopped() const { return ending_ || own_.phase == JobPhase::kStopped; }
+  // Attempts
+  bool MayLose(uint32_t host) const;
+  bool MayLoseHosts() const;
+  SilentHosts SilentNow() const;
+  std::vector<uint32_t> AbsentNow(const JobTalk::News& news) const;
+  void FindLostHosts(const JobTalk::News& news);
+  void TakeRestartRequest(const JobTalk::News& news);
+  void BeginAttempt(const JobTalk::News& news, bool counts);
+  void FollowAttempt(const JobHost& first_host);
+  void Join(const JobTalk::News& news);
+  void StayAway();
+  void Interrupt(bool at_once, double grace = 0);
+  void Prepare();
   void GoOver();
   void CheckLeave(const JobTalk::News& news);
   void Say(JobPhase phase);
   void Keep();
   void Record(const std::vector<JobHost>& hosts);
-  nlohmann::json HostsJson() const;
 
-  const HostOrder order_;
+  HostOrder order_;  // with the trainers of this attempt
   const Actions actions_;
   JobDirectory directory_;
-  nlohmann::json state_;
+  JobRequests requests_;
+  JobState state_;
   JobHost own_;
   uv_timer_t* timer_ = nullptr;  // deletes itself when it is closed
   bool ready_ = false;
-  bool trainers_gone_ = true;  // none runs, or has started yet
-  bool interrupted_ = false;   // they are being ended for another attempt
-  bool acting_ = false;        // Act is not called by what it calls
+  bool trainers_gone_ = true;     // none runs, or has started yet
+  bool interrupted_ = false;      // they are being ended for another attempt
+  bool preparing_ = false;        // another attempt, which begins when they have ended
+  bool joining_ = false;          // this host has not heard yet which attempt runs without it
+  bool away_ = false;             // the job's attempt goes on without this host
+  bool leaving_ = false;          // the job goes on when this host's part has ended
+  uint32_t restarts_ = 0;         // those of --max_restarts that were used
+  std::vector<uint32_t> wanted_;  // the first host's: trainers by slot when all hosts are there
+  bool acting_ = false;           // Act is not called by what it calls
   bool ending_ = false, over_ = false, may_leave_ = false;
   JobDecision outcome_;
-  Clock::time_point over_at_{}, all_know_since_{}, recorded_at_{};
-  bool write_failed_ = false;
-  std::string recorded_, kept_;  // the texts that were told and written last
+  LeaveCondition leave_;
+  Clock::time_point recorded_at_{};
+  std::string recorded_;  // the text that was told last
   std::unique_ptr<JobTalk> talk_;
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/failure.h"
 #include "base/strings.h"
+#include "ctl/doctor/port_check.h"
 #include "ctl/plan/job_decision.h"
 #include "wire/connection.h"
 #include "wire/ip_config.h"
@@ -40,6 +41,10 @@ JobTalk::JobTalk(uv_loop_t* loop, const HostOrder& order, std::function<void()> 
   record_.num_hosts = static_cast<uint32_t>(meeting.num_hosts);
   record_.max_restarts = static_cast<uint32_t>(order_.job.max_restarts);
   heard_.resize(static_cast<size_t>(meeting.num_hosts), Clock::now());
+  // Reports of another supervisor of this job and host, which has ended, have smaller numbers.
+  said_ = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
+                                    std::chrono::system_clock::now().time_since_epoch())
+                                    .count());
   async_->data = this;
   uv_async_init(loop, async_,
                 [](uv_async_t* async) { static_cast<JobTalk*>(async->data)->on_news_(); });
@@ -87,16 +92,22 @@ JobTalk::News JobTalk::Latest() const {
   return news_;
 }
 
-std::optional<JobHost> JobTalk::SilentHost(double seconds) const {
+double JobTalk::SecondsUnheard() const {
   const MutexLock lock(mutex_);
-  if (news_.unreachable > 0) return std::nullopt;
+  return SecondsSince(sent_);
+}
+
+std::vector<JobHost> JobTalk::SilentHosts(double seconds) const {
+  const MutexLock lock(mutex_);
+  std::vector<JobHost> silent;
+  if (news_.unreachable > 0) return silent;
   for (const JobHost& host : news_.hosts) {
     const bool other = host.host != static_cast<uint32_t>(order_.meeting.host);
-    if (other && host.phase != JobPhase::kOver && SecondsSince(heard_[host.host]) > seconds) {
-      return host;
-    }
+    // A call without an answer yet tells nothing.
+    const std::chrono::duration<double> silence = answered_ - heard_[host.host];
+    if (other && host.phase != JobPhase::kOver && silence.count() > seconds) silent.push_back(host);
   }
-  return std::nullopt;
+  return silent;
 }
 
 std::unique_ptr<ControlClient> JobTalk::Connect() const {
@@ -121,9 +132,10 @@ void JobTalk::Run() {
       record = record_;
       said = said_;
     }
+    const Clock::time_point sent = Clock::now();
     try {
       if (!client) client = Connect();
-      Learn(client->Report(record, order_.job.secret), said);
+      Learn(client->Report(record, order_.job.secret), said, sent);
     } catch (const Error& error) {
       client.reset();
       NoteFailure(error);
@@ -139,24 +151,51 @@ void JobTalk::Run() {
   }
 }
 
-void JobTalk::Learn(const std::vector<JobHost>& hosts, uint64_t said) {
+void JobTalk::Learn(const std::vector<JobHost>& hosts, uint64_t said, Clock::time_point sent) {
   const MutexLock lock(mutex_);
   const Clock::time_point now = Clock::now();
   // While the daemon did not answer, nothing could be heard of anybody.
   if (news_.unreachable > 0) std::fill(heard_.begin(), heard_.end(), now);
   for (const JobHost& host : hosts) {
-    if (host.host < heard_.size() && MergeHosts(news_.hosts, {host})) heard_[host.host] = now;
+    if (host.host == static_cast<uint32_t>(order_.meeting.host)) {
+      // A supervisor that was here before may have had a clock that was ahead. The next report has
+      // a larger number than its last.
+      said_ = std::max(said_, host.sequence);
+    } else if (host.host < heard_.size() && MergeHosts(news_.hosts, {host})) {
+      heard_[host.host] = now;
+    }
   }
   answered_ = now;
+  sent_ = sent;
   news_.unreachable = 0;
+  news_.gone = 0;
+  reached_ = {};
   news_.trouble.clear();
   news_.refusal.reset();
   news_.was_accepted = true;
   if (said == said_) news_.told = true;
 }
 
-void JobTalk::NoteFailure(const Error& error) {
+// Returns whether the daemon may have ended with the job while this host was cut off.
+bool JobTalk::MayHaveEnded() const {
+  if (!order_.only_trainers || order_.job.min_trainers == 0) return false;
   const MutexLock lock(mutex_);
+  return SecondsSince(answered_) > std::max(order_.server_grace, order_.meeting.host_timeout);
+}
+
+// Connects to the daemon's port, which may take seconds. No trainer depends on it: this host has
+// ended its own by now.
+bool JobTalk::IsMachineReached() const {
+  return FindUnreachable({HostPort(order_.meeting.address, order_.meeting.port)}).empty();
+}
+
+void JobTalk::NoteFailure(const Error& error) {
+  const bool is_reached = MayHaveEnded() && IsMachineReached();
+  const MutexLock lock(mutex_);
+  if (!is_reached || reached_ == Clock::time_point()) {
+    reached_ = is_reached ? Clock::now() : Clock::time_point();
+  }
+  news_.gone = is_reached ? SecondsSince(reached_) : 0;
   news_.unreachable = std::max(SecondsSince(answered_), 1e-3);
   news_.trouble = error.what();
   if (MayPass(error.code())) return news_.refusal.reset();

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "client/link/control.h"
 #include "ctl/plan/host_order.h"
 
@@ -23,9 +23,12 @@ class JobTalk {
  public:
   // The state of the conversation.
   struct News {
-    std::vector<JobHost> hosts;    // all that have said something, this one included
-    double unreachable = 0;        // seconds since the last answer of the daemon; 0: it answers
-    std::string trouble;           // the reason why it does not answer
+    std::vector<JobHost> hosts;  // all that have said something, this one included
+    double unreachable = 0;      // seconds since the last answer of the daemon; 0: it answers
+    std::string trouble;         // the reason why it does not answer
+    // Seconds for which its machine could be reached, but no daemon answered about this job. Only
+    // for hosts that the job can go on without, once they have waited for the daemon in vain.
+    double gone = 0;
     std::optional<Error> refusal;  // an error that trying again is not likely to change
     double refused = 0;            // seconds for which the daemon has refused reports
     bool was_accepted = false;     // the daemon has taken a report before
@@ -42,14 +45,20 @@ class JobTalk {
   // Says something about this host; the sequence number is set here.
   void Say(JobHost host);
   News Latest() const;
-  // Returns the first host from which nothing was heard for `seconds` while the daemon answered.
-  std::optional<JobHost> SilentHost(double seconds) const;
+  // Returns the age of the last report that the daemon has answered, in seconds since it was sent:
+  // other hosts have heard of this one since then. A call without an answer yet does not delay it.
+  double SecondsUnheard() const;
+  // Returns the other hosts from which nothing was heard for `seconds` while the daemon answered,
+  // as they were last.
+  std::vector<JobHost> SilentHosts(double seconds) const;
 
  private:
   void CloseAsync();
   void Run();
   std::unique_ptr<ControlClient> Connect() const;
-  void Learn(const std::vector<JobHost>& hosts, uint64_t said);
+  void Learn(const std::vector<JobHost>& hosts, uint64_t said, Clock::time_point sent);
+  bool MayHaveEnded() const;
+  bool IsMachineReached() const;
   void NoteFailure(const Error& error);
 
   const HostOrder order_;
@@ -64,6 +73,8 @@ class JobTalk {
   News news_ GRAPHD_GUARDED_BY(mutex_);
   std::vector<Clock::time_point> heard_ GRAPHD_GUARDED_BY(mutex_);  // by host
   Clock::time_point answered_ GRAPHD_GUARDED_BY(mutex_) = Clock::now();
+  Clock::time_point sent_ GRAPHD_GUARDED_BY(mutex_) = Clock::now();  // the answered report
+  Clock::time_point reached_ GRAPHD_GUARDED_BY(mutex_){};  // the machine, since the last answer
   Clock::time_point refused_ GRAPHD_GUARDED_BY(mutex_){};  // first refusal since an answer
   std::thread thread_;
 };

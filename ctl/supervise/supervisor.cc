@@ -129,7 +129,8 @@ void Supervisor::Fail(ErrorCode code, const std::string& text) {
   if (why_.empty()) why_ = text;
   if (detached_) LogError("job ", order_.job.job_id, ": ", text);
   Send({{"t", "error"}, {"code", ErrorCodeName(code)}, {"text", text}});
-  End(/*input_over=*/false);
+  // A host that joins has no launcher that would answer.
+  End(/*input_over=*/order_.meeting.joins);
 }
 
 void Supervisor::End(bool input_over) {
@@ -137,9 +138,9 @@ void Supervisor::End(bool input_over) {
   uv_timer_stop(&daemon_timer_);
   if (part_) {
     // The other hosts learn it, too; then this host's part ends.
-    return part_->Stop(exit_code_ != 0 ? exit_code_ : ExitCode(ErrorCode::kUnavailable),
-                       StrCat(order_.meeting.name, ": ",
-                              why_.empty() ? "graphctl has ended the job, or has gone" : why_));
+    return part_->GiveUp(exit_code_ != 0 ? exit_code_ : ExitCode(ErrorCode::kUnavailable),
+                         StrCat(order_.meeting.name, ": ",
+                                why_.empty() ? "graphctl has ended the job, or has gone" : why_));
   }
   ending_ = true;
   trainers_->End(/*at_once=*/false);
@@ -264,7 +265,8 @@ void Supervisor::StartDaemon(DaemonStarter::IfMissing if_missing) {
                          0,
                          order_.job.world_size,
                          DisplayCommand(order_.job.command),
-                         order_.job.secret};
+                         order_.job.secret,
+                         attempt_};
   starter_ = std::make_unique<DaemonStarter>(order_.server, &member, !order_.server.keep_alive,
                                              if_missing);
   uv_timer_start(
@@ -331,12 +333,15 @@ void Supervisor::CheckMasterAddress() const {
 void Supervisor::BecomeReady() {
   ready_ = true;
   int port = 0;
-  if (order_.is_master) port = PrepareTrainers(0);
+  if (order_.is_master) port = PrepareTrainers();
   Send({{"t", "ready"},
         {"started", starter_ && starter_->started_pid() != 0},
         {"seconds", starter_ ? starter_->seconds() : 0},
         {"port", port}});
   if (part_) part_->OnReady(port);
+  if (!order_.meeting.joins) return;
+  Send({{"t", "done"}});
+  Detach();
 }
 
 // A pidfd becomes readable when its process ends, even if it is not our child.
@@ -443,22 +448,18 @@ std::unique_ptr<TrainerGroup> Supervisor::MakeTrainers() {
                                         [this] { return starter_ ? starter_->started_pid() : 0; });
 }
 
-void Supervisor::StartTrainers(int master_port, uint32_t attempt) {
+void Supervisor::StartTrainers(int master_port) {
   started_ = true;
   port_holder_.reset();
   try {
-    trainers_->Start(order_, master_port, IpConfigPath(), attempt);
+    trainers_->Start(order_, master_port, IpConfigPath(), attempt_);
   } catch (const Error& error) {
     Fail(error.code(), error.what());
   }
 }
 
 // Gets ready for an attempt. Returns MASTER_PORT of a host that has rank 0.
-int Supervisor::PrepareTrainers(uint32_t attempt) {
-  if (attempt > 0) {
-    trainers_->Close();
-    earlier_.push_back(std::exchange(trainers_, MakeTrainers()));
-  }
+int Supervisor::PrepareTrainers() {
   if (!order_.is_master) return 0;
   if (order_.job.master_port != 0) return order_.job.master_port;
   auto [holder, number] = HoldFreePort(order_.job.master_addr);
@@ -488,19 +489,25 @@ std::string Supervisor::IpConfigPath() {
 
 JobPart::Actions Supervisor::PartActions() {
   JobPart::Actions actions;
-  actions.start = [this](int port, uint32_t attempt) {
-    if (attempt > 0) {
-      for (const TrainerPlan& trainer : order_.trainers) {
-        Log(trainer.rank,
-            StrCat("graphctl: started again (", attempt, " of ", order_.job.max_restarts, ")\n"));
-      }
-    }
-    StartTrainers(port, attempt);
+  actions.start = [this](int port) {
+    StartTrainers(port);
     part_->OnTrainers(trainers_->Running());
     Send({{"t", "started"}});
   };
-  actions.end_trainers = [this](double grace) { trainers_->End(/*at_once=*/false, grace); };
-  actions.prepare = [this](uint32_t attempt) { return PrepareTrainers(attempt); };
+  actions.end_trainers = [this](bool at_once, double grace) { trainers_->End(at_once, grace); };
+  actions.prepare = [this](const HostOrder& order, uint32_t attempt, const std::string& text) {
+    order_ = order;
+    attempt_ = attempt;
+    trainers_->Close();
+    earlier_.push_back(std::exchange(trainers_, MakeTrainers()));
+    port_holder_.reset();
+    if (order_.only_trainers) CheckMasterAddress();
+    Notice(StrCat("starting the trainers again ", text));
+    for (const TrainerPlan& trainer : order_.trainers) {
+      Log(trainer.rank, StrCat("graphctl: started again ", text, "\n"));
+    }
+    return PrepareTrainers();
+  };
   actions.record = [this](const JobRecord& record) {
     if (!client_) return;
     try {

@@ -76,8 +76,8 @@ class Supervisor {
   void LeaveDaemon();
   // Trainers
   std::unique_ptr<TrainerGroup> MakeTrainers();
-  void StartTrainers(int master_port, uint32_t attempt = 0);
-  int PrepareTrainers(uint32_t attempt);
+  void StartTrainers(int master_port);
+  int PrepareTrainers();
   void OnAllEnded();
   void Log(int rank, std::string_view lines);
   std::string IpConfigPath();
@@ -107,7 +107,8 @@ class Supervisor {
   Clock::time_point lost_since_{};         // when the daemon ended that is missing now
   std::deque<Clock::time_point> restarts_;
   uint64_t last_heard_ = 0;
-  double next_notice_;  // seconds of waiting for the daemon until the next notice
+  uint32_t attempt_ = 0;  // the number of times that the trainers were started again
+  double next_notice_;    // seconds of waiting for the daemon until the next notice
   bool ready_ = false, started_ = false, all_ended_ = false, input_over_ = false;
   bool detached_ = false;
   bool ending_ = false;  // for any reason: the job's end, a failure, a signal

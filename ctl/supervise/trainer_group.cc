@@ -36,17 +36,22 @@ void TrainerGroup::Start(const HostOrder& order, int master_port, const std::str
                          uint32_t attempt) {
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   starting_ = true;
-  for (const TrainerPlan& plan : order.trainers) {
-    StartedTrainer process =
-        StartTrainer(order.job.command, order.job.workspace,
-                     TrainerEnvironment(order, plan, master_port, cores, ip_config, attempt));
-    auto member = std::make_unique<Member>();
-    member->rank = plan.rank;
-    member->pid = process.pid;
-    member->running = true;
-    member->streams[0] = MakeStream(std::move(process.out), plan.rank, 1);
-    member->streams[1] = MakeStream(std::move(process.err), plan.rank, 2);
-    members_.push_back(std::move(member));
+  try {
+    for (const TrainerPlan& plan : order.trainers) {
+      StartedTrainer process =
+          StartTrainer(order.job.command, order.job.workspace,
+                       TrainerEnvironment(order, plan, master_port, cores, ip_config, attempt));
+      auto member = std::make_unique<Member>();
+      member->rank = plan.rank;
+      member->pid = process.pid;
+      member->running = true;
+      member->streams[0] = MakeStream(std::move(process.out), plan.rank, 1);
+      member->streams[1] = MakeStream(std::move(process.err), plan.rank, 2);
+      members_.push_back(std::move(member));
+    }
+  } catch (...) {
+    starting_ = false;
+    throw;
   }
   starting_ = false;
   if (members_.empty()) AllEnded();
@@ -141,7 +146,7 @@ bool TrainerGroup::OnChildExit(pid_t pid, int wait_status) {
     events_.on_exit(member->rank, code, signal, ending_);
     if (!AnyRunning() && !starting_) {
       AllEnded();
-    } else if (code != 0) {
+    } else if (code != 0 && !ending_) {
       End(false);
     }
     return true;
@@ -157,11 +162,12 @@ void TrainerGroup::End(bool at_once, double grace_seconds) {
     if (member->running && (first || at_once)) ::kill(-member->pid, at_once ? SIGKILL : SIGTERM);
   }
   if (at_once) KillDescendants(spared_(), 0);
-  if (!first) return;
-  const auto grace = static_cast<uint64_t>(grace_seconds * 1000);
+  auto grace = static_cast<uint64_t>(grace_seconds * 1000);
+  if (grace == 0) grace = kGraceMilliseconds;
+  if (!first && uv_timer_get_due_in(&kill_timer_) <= grace) return;
   uv_timer_start(
       &kill_timer_, [](uv_timer_t* timer) { static_cast<TrainerGroup*>(timer->data)->End(true); },
-      grace == 0 ? kGraceMilliseconds : grace, 100);
+      grace, 100);
 }
 
 // Kills the processes that trainers left behind (in the background, in other sessions).

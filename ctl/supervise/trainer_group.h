@@ -44,7 +44,7 @@ class TrainerGroup {
   bool OnChildExit(pid_t pid, int wait_status);
   // Sends SIGTERM now and SIGKILL after a grace period, or SIGKILL now. If no trainer is running,
   // the first call calls on_all_ended before it returns. `grace_seconds` 0: a period that lets a
-  // job end within a second in total.
+  // job end within a second in total. A later call may shorten the period.
   void End(bool at_once, double grace_seconds = 0);
   // Pauses or resumes the reading of output; to be paused while the launcher does not accept any.
   void Pause(bool pause);

@@ -83,7 +83,8 @@ std::string NoServerText(const HostOptions& options, const std::string& runtime_
 
 std::string RuntimeDirOf(const HostOptions& options) {
   const std::string& given = options.server.runtime_dir;
-  if (given.empty()) return RuntimeDir();
+  const std::string& name = options.server.server_name;
+  if (given.empty()) return name.empty() ? RuntimeDir() : FindRuntimeDir(name);
   std::error_code ignored;
   if (std::filesystem::exists(given, ignored) && !std::filesystem::is_directory(given, ignored)) {
     Throw(ErrorCode::kInvalid, "--runtime_dir ", given, " is no directory; give the one that the ",

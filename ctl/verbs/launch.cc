@@ -38,6 +38,7 @@ Examples:
   graphctl launch --launcher local --part_config data/ogb-product.json "python3 train.py"
   salloc --nodes=4 graphctl launch --launcher slurm ... "python3 train.py"
   graphctl launch ... --detach --max_restarts 3 -- python3 train.py   # lives by itself
+  graphctl launch ... --detach --max_restarts 3 --min_trainers 4 ...  # and without lost hosts
 )";
 
 struct LaunchArguments {
@@ -168,7 +169,13 @@ void Launch(LaunchArguments& arguments, const UserCommand& command) {
   LaunchPlan plan = MakeLaunchPlan(launch, hosts.lines, hosts.ip_config_text, NewJobId(),
                                    NewSecret(), IsLocalAddress);
   if (by_slurm) AssignNodes(job, launch.host_timeout, LookUpAddress, plan);
-  if (arguments.launcher == "torchrun") RunUnderTorchrun(plan);
+  if (arguments.launcher == "torchrun") {
+    if (launch.min_trainers > 0) {
+      Throw(ErrorCode::kInvalid,
+            "--min_trainers does not work with --launcher torchrun, which numbers the trainers");
+    }
+    RunUnderTorchrun(plan);
+  }
   if (arguments.dry_run) {
     const std::string text = arguments.json ? PlanToJson(plan) + "\n" : PlanToText(plan);
     std::fputs(text.c_str(), stdout);
@@ -239,10 +246,16 @@ void AddLaunch(CLI::App& app, const UserCommand& command) {
                  "Return when the trainers run; the job goes on without this command, see "
                  "graphctl attach, logs, wait and stop");
   verb->add_option(Flags("max_restarts"), launch.max_restarts,
-                   "How often all trainers are started again when one has failed, with "
+                   "How often all trainers are started again when one has failed, or a host was "
+                   "lost without which the job can go on, with "
                    "GRAPHD_RESTART_COUNT in their environment")
       ->default_val(0)
       ->check(CLI::Range(0, 1000));
+  verb->add_option(Flags("min_trainers"), launch.min_trainers,
+                   "With --max_restarts and --detach: go on without hosts of --trainer_hosts that "
+                   "are lost while this many trainers are left, and with those that are back at "
+                   "the next restart (default: the job ends with the first lost host)")
+      ->check(CLI::Range(1, 1 << 20));
   verb->add_option(Flags("graph_format"), arguments->graph_format,
                    "Ignored; accepted for compatibility with DGL");
   verb->add_flag(Flags("dry_run"), arguments->dry_run, "Show the plan and do nothing");

@@ -52,6 +52,8 @@ int Supervise(GuardState& guard) {
             " and the launching host has ", order.version, "; install the same version on both");
     }
     if (order.action == HostAction::kFollowJob) return FollowJob(order);
+    if (order.action == HostAction::kTellJobOrder) return TellJobOrder(order);
+    if (order.action == HostAction::kRestartJob) return RestartJob(order);
     if (order.action == HostAction::kServerLogs) return SendServerLogs(order, std::move(rest));
     if (order.action != HostAction::kRun) return CarryOutServerOrder(order, rest, guard);
     if (order.job.detach) return RunDetached(std::move(order), std::move(rest), guard);

@@ -34,6 +34,7 @@ void AddPartition(CLI::App& app);
 void AddPlan(CLI::App& app);
 void AddPs(CLI::App& app);
 void AddReceive(CLI::App& app);
+void AddRestart(CLI::App& app);
 void AddStop(CLI::App& app);
 void AddServer(CLI::App& app);
 // Adds the verbs of operators to the verb `server`, which must exist.

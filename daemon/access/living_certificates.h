@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "tls/revoked_list.h"
 
 namespace graphd {

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/failure.h"
 #include "base/log.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 
 namespace graphd {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "daemon/graph/served_graph.h"
 #include "store/checkpoint/catalog.h"
 #include "store/tensor_host.h"
@@ -54,7 +54,7 @@ class CheckpointMaking {
  private:
   const std::shared_ptr<const ServedGraph> graph_;
   store::TensorHost& tensors_;
-  Mutex mutex_;
+  Mutex mutex_{Mutex::kHeldLong};
   std::unique_ptr<store::CheckpointSet::Making> making_ GRAPHD_GUARDED_BY(mutex_);
   std::vector<TensorShare> shares_ GRAPHD_GUARDED_BY(mutex_);
   std::unique_ptr<store::WriteBarrierHold> hold_ GRAPHD_GUARDED_BY(mutex_);

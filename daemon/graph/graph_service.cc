@@ -8,8 +8,8 @@
 #include "base/strings.h"
 #include "daemon/graph/hop_job.h"
 #include "daemon/graph/index_builds.h"
+#include "daemon/graph/sent_rows.h"
 #include "daemon/requests/wire_ids.h"
-#include "sampling/gather.h"
 #include "wire/received_graph.h"
 
 namespace graphd {
@@ -22,7 +22,7 @@ constexpr size_t kSliceBytes = size_t{1} << 20;
 // The rows that one gather request asked for, copied in slices by any threads.
 struct GatherJob {
   std::shared_ptr<const Partition> partition;
-  const FeatureTable* table;
+  SentRows table;
   const IdMap* map;
   int32_t type;
   WireIds ids;
@@ -34,7 +34,7 @@ struct GatherJob {
     const size_t begin = slice * rows_per_slice;
     const size_t end = std::min(ids.size(), begin + rows_per_slice);
     ids.CopyRows(begin, end, *map, partition->id(), type, scratch.rows);
-    GatherRows(*table, scratch.rows, {}, out.data() + begin * table->row_bytes());
+    table.Gather(scratch.rows, out.data() + begin * table.row_bytes());
   }
 };
 
@@ -79,8 +79,8 @@ kj::Promise<void> GraphService::Hop(HopContext context, const RequestPtr& reques
           auto results = context.getResults(job->message_size());
           job->Write(results, requests_.Sender(capnp::Orphanage::getForMessageContaining(results),
                                                job->answer_bytes()));
-          requests_.counters().edges_sampled.fetch_add(job->edges(), std::memory_order_relaxed);
-          requests_.counters().rows_served.fetch_add(job->rows(), std::memory_order_relaxed);
+          requests_.CountEdges(job->edges());
+          requests_.CountRows(job->rows());
         });
       });
 }
@@ -90,8 +90,9 @@ kj::Promise<void> GraphService::Gather(GatherContext context, const RequestPtr& 
   auto partition = graph_.Find(params.getPart());
   requests_.counters().CountCached(params.getCached(), params.getNotCached());
   const bool is_edge = params.getIsEdge();
-  const FeatureTable& table =
-      FindFeature(*partition, is_edge, params.getType(), params.getName().cStr());
+  const bool encoded = params.getTakesEncoded();
+  const SentRows table(FindFeature(*partition, is_edge, params.getType(), params.getName().cStr()),
+                       encoded);
   const PartitionBook& book = partition->meta().book;
   const IdMap& map = book.map(is_edge);
   WireIds ids(params.getIds(), map.count(params.getType()), *requests_.buffers());
@@ -99,17 +100,18 @@ kj::Promise<void> GraphService::Gather(GatherContext context, const RequestPtr& 
   const size_t bytes = rows * table.row_bytes();
   CheckResponse(bytes);
   auto job = std::make_shared<GatherJob>(GatherJob{
-      partition, &table, &map, params.getType(), std::move(ids), requests_.outbox()->Reserve(bytes),
+      partition, table, &map, params.getType(), std::move(ids), requests_.outbox()->Reserve(bytes),
       requests_.buffers()->Get(bytes + 8), std::max<size_t>(1, kSliceBytes / row_bytes)});
   context.releaseParams();
-  requests_.counters().rows_served.fetch_add(rows, std::memory_order_relaxed);
+  requests_.CountRows(rows);
   const size_t slices = (rows + job->rows_per_slice - 1) / job->rows_per_slice;
   return requests_
       .Execute(request, bytes + rows * 64, slices,
                [job](size_t slice, WorkerScratch& scratch) { job->Run(slice, scratch); })
-      .then([this, context, job, bytes]() mutable {
+      .then([this, context, job, bytes, encoded]() mutable {
         AsKj([&] {
           auto results = context.getResults(capnp::MessageSize{16, 0});
+          results.setEncoded(encoded);
           results.adoptRows(requests_.Adopt(capnp::Orphanage::getForMessageContaining(results),
                                             std::move(job->out), bytes, std::move(job->room)));
         });
@@ -119,19 +121,23 @@ kj::Promise<void> GraphService::Gather(GatherContext context, const RequestPtr& 
 kj::Promise<void> GraphService::Slice(SliceContext context, const RequestPtr& request) {
   auto params = context.getParams();
   auto partition = graph_.Find(params.getPart());
-  const FeatureTable& table =
-      FindFeature(*partition, params.getIsEdge(), params.getType(), params.getName().cStr());
+  const bool encoded = params.getTakesEncoded();
+  const SentRows table(
+      FindFeature(*partition, params.getIsEdge(), params.getType(), params.getName().cStr()),
+      encoded);
   const int64_t begin = params.getBegin(), count = params.getCount();
   if (begin < 0 || count < 0 || begin > table.num_rows() || count > table.num_rows() - begin) {
     Throw(ErrorCode::kInvalid, "rows ", begin, " to ", begin, "+", count, " are outside 0..",
           table.num_rows() - 1);
   }
-  requests_.counters().rows_served.fetch_add(static_cast<uint64_t>(count),
-                                             std::memory_order_relaxed);
+  requests_.CountRows(static_cast<uint64_t>(count));
   return Answer(
       request, context, static_cast<size_t>(count) * table.row_bytes(),
-      [partition, &table, begin, count](std::byte* out) { table.Read(begin, count, out); },
-      [](auto results, auto rows) { results.adoptRows(kj::mv(rows)); });
+      [partition, table, begin, count](std::byte* out) { table.Read(begin, count, out); },
+      [encoded](auto results, auto rows) {
+        results.setEncoded(encoded);
+        results.adoptRows(kj::mv(rows));
+      });
 }
 
 kj::Promise<void> GraphService::Owners(OwnersContext context, const RequestPtr& request) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "daemon/graph/served_graph.h"
 #include "daemon/requests/job_registry.h"
 

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/strings.h"
-#include "sampling/gather.h"
 #include "sampling/rule_traits.h"
 #include "wire/connection.h"
 #include "wire/graph_messages.h"
@@ -152,6 +151,7 @@ void HopJob::PrepareExcluded(size_t rule) {
 
 void HopJob::AddRows(wire::Session::HopParams::Reader params) {
   CheckCount(params.getRows().size(), "features");
+  encoded_ = params.getTakesEncoded();
   for (auto in : params.getRows()) {
     const SeedRows wanted = ReadSeedRows(in);
     const size_t list = wanted.seeds, begin = wanted.begin;
@@ -160,7 +160,8 @@ void HopJob::AddRows(wire::Session::HopParams::Reader params) {
             " on are asked for; there are ", seeds_.size(), " lists",
             list < seeds_.size() ? StrCat(", of ", seeds_[list].ids.size(), " seeds") : "");
     }
-    const FeatureTable& table = FindFeature(*partition_, false, seeds_[list].ntype, wanted.name);
+    const SentRows table(FindFeature(*partition_, false, seeds_[list].ntype, wanted.name),
+                         encoded_);
     const size_t count = seeds_[list].ids.size() - begin;
     const size_t bytes = count * table.row_bytes();
     CheckResponse(bytes);
@@ -173,7 +174,7 @@ void HopJob::AddRows(wire::Session::HopParams::Reader params) {
     for (size_t at = begin; at < begin + count; at += step) {
       slices_.push_back({true, rows_.size(), at, std::min(begin + count, at + step), {}, {}, {}});
     }
-    rows_.push_back({list, begin, &table, buffers_->Get(bytes + 8), bytes});
+    rows_.push_back({list, begin, table, buffers_->Get(bytes + 8), bytes});
   }
 }
 
@@ -202,10 +203,10 @@ void HopJob::RunRows(const Slice& slice, WorkerScratch& scratch) {
   const SeedWork& seeds = seeds_[work.seeds];
   seeds.ids.CopyRows(slice.begin, slice.end, partition_->meta().book.nodes(), partition_->id(),
                      seeds.ntype, scratch.rows);
-  const size_t row_bytes = work.table->row_bytes();
+  const size_t row_bytes = work.table.row_bytes();
   // No other slice writes to this part of the buffer.
   std::byte* out = const_cast<std::byte*>(work.out.data()) + (slice.begin - work.begin) * row_bytes;
-  GatherRows(*work.table, scratch.rows, {}, out);
+  work.table.Gather(scratch.rows, out);
 }
 
 template <class Id>
@@ -315,6 +316,7 @@ void HopJob::Write(wire::Session::HopResults::Builder results, const AnswerWrite
         .Finish([&](kj::uint n) { return out.initArrivalKeys(n); },
                 [&](auto orphan) { out.adoptArrivalKeys(kj::mv(orphan)); }, send);
   }
+  results.setEncoded(encoded_);
   auto rows = results.initRows(static_cast<kj::uint>(rows_.size()));
   for (kj::uint i = 0; i < rows.size(); i++) {
     if (rows_[i].bytes > 0) rows.adopt(i, send(std::move(rows_[i].out), rows_[i].bytes));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/graph/sent_rows.h"
 #include "daemon/requests/answer_writer.h"
 #include "daemon/requests/compute_pool.h"
 #include "daemon/requests/wire_ids.h"
@@ -85,7 +86,7 @@ class HopJob {
   };
   struct RowWork {
     size_t seeds, begin;
-    const FeatureTable* table;
+    SentRows table;
     PooledBuffer out;
     size_t bytes;
   };
@@ -113,6 +114,7 @@ class HopJob {
   std::vector<RuleWork> rules_;
   std::vector<RowWork> rows_;
   std::vector<Slice> slices_;
+  bool encoded_ = false;  // rows are sent as they are stored
   size_t num_excluded_ = 0;
   size_t work_ = 0, row_bytes_ = 0, num_rows_ = 0;
   std::atomic<uint64_t> edges_ = 0;

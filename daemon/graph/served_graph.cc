@@ -2,6 +2,7 @@
 #include "daemon/graph/served_graph.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/check.h"
@@ -26,25 +27,46 @@ EdgeIndexes::Made BuildWithinMemory(const Partition& partition, const EdgeIndexS
   return made;
 }
 
-ServedGraph::Owners ShareOwners(const IdMap& map, const char* what) {
+// Returns the bytes of all segments by their kinds of pages, the most common kind first.
+std::vector<PageBytes> PagesOf(const Partition& partition) {
+  std::map<PageKind, uint64_t> bytes;
+  for (const auto& segment : partition.segments()) {
+    const SegmentPages pages = segment->pages();
+    bytes[pages.huge] += pages.huge_bytes;
+    bytes[PageKind::kSmall] += pages.small_bytes;
+  }
+  std::vector<PageBytes> found;
+  for (const auto& [kind, size] : bytes) {
+    if (size > 0) found.push_back({PageKindName(kind), size});
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const PageBytes& a, const PageBytes& b) { return a.bytes > b.bytes; });
+  return found;
+}
+
+ServedGraph::Owners ShareOwners(const IdMap& map, const char* what,
+                                std::shared_ptr<const Segment> made) {
   if (!HasSeparateOwners(map)) return {};
+  const uint64_t checksum = ChecksumOfOwners(map.owners());
+  if (made) return {std::move(made), checksum};
   CheckMemory(map.owners().size_bytes(), AvailableMemory(),
               StrCat("sharing the partition book of ", map.total(), " ", what, "s"));
   SegmentWriter writer(StrCat("graphd-", what, "-owners"), LayoutOfOwners(map.total()));
   std::copy(map.owners().begin(), map.owners().end(), writer.array<int32_t>("owners").begin());
-  return {std::move(writer).Seal(), ChecksumOfOwners(map.owners())};
+  return {std::move(writer).Seal(), checksum};
 }
 
 }  // namespace
 
 ServedGraph::ServedGraph(std::vector<std::shared_ptr<const Partition>> partitions, Indexes made,
-                         uint64_t data_id)
+                         uint64_t data_id,
+                         std::array<std::shared_ptr<const Segment>, 2> made_owners)
     : partitions_(std::move(partitions)), data_id_(data_id) {
   GRAPHD_CHECK(!partitions_.empty(), "a daemon serves at least one partition");
   meta_ = partitions_[0]->shared_meta();
   const auto ready = std::make_shared<const Indexes>(std::move(made));
-  node_owners_ = ShareOwners(meta_->book.nodes(), "node");
-  edge_owners_ = ShareOwners(meta_->book.edges(), "edge");
+  node_owners_ = ShareOwners(meta_->book.nodes(), "node", std::move(made_owners[0]));
+  edge_owners_ = ShareOwners(meta_->book.edges(), "edge", std::move(made_owners[1]));
   for (const auto& partition : partitions_) {
     const PartId id = partition->id();
     indexes_[id] = std::make_shared<EdgeIndexes>(
@@ -54,13 +76,10 @@ ServedGraph::ServedGraph(std::vector<std::shared_ptr<const Partition>> partition
           return found != ready->end() ? found->second
                                        : BuildWithinMemory(*partition, spec, by_source);
         });
-    // The page kind of the largest segment is reported for all.
-    const Segment* largest = partition->segments()[0].get();
-    for (const auto& segment : partition->segments()) {
-      if (segment->size() > largest->size()) largest = segment.get();
-    }
+    std::vector<PageBytes> pages = PagesOf(*partition);
+    const std::string most = pages.empty() ? PageKindName(PageKind::kSmall) : pages.front().pages;
     status_.push_back({id, meta_->book.nodes().count_in(id), meta_->book.edges().count_in(id),
-                       partition->bytes(), PageKindName(largest->pages()), 0});
+                       partition->bytes(), most, 0, std::move(pages)});
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,10 +21,12 @@ class ServedGraph {
   using Indexes = std::map<std::pair<PartId, EdgeIndexSpec>, EdgeIndexes::Made>;
 
   // `partitions` are of one graph, at least one. Derived arrays in `made` need not be built.
-  // `data_id` identifies what the partitions were loaded from; 0: nothing does. Throws
-  // Error(kOverloaded) if there is no memory to share a mapped book.
+  // `data_id` identifies what the partitions were loaded from; 0: nothing does. `made_owners`, by
+  // is_edge, are segments of owners that need not be made, or null. Throws Error(kOverloaded) if
+  // there is no memory to share a mapped book.
   explicit ServedGraph(std::vector<std::shared_ptr<const Partition>> partitions, Indexes made = {},
-                       uint64_t data_id = 0);
+                       uint64_t data_id = 0,
+                       std::array<std::shared_ptr<const Segment>, 2> made_owners = {});
 
   const GraphMeta& meta() const noexcept { return *meta_; }
   uint64_t data_id() const noexcept { return data_id_; }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/log.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "daemon/logging/line_limits.h"
 
 namespace graphd {

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/strings.h"
+#include "daemon/metrics/peer_documents.h"
 #include "metrics/page_html.h"
 #include "wire/connection.h"
 
@@ -25,6 +27,7 @@ constexpr const char* kPlain = "text/plain; version=0.0.4; charset=utf-8";
 constexpr const char* kOpenMetrics = "application/openmetrics-text";
 constexpr const char* kOpenMetrics1 = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 constexpr const char* kText = "text/plain; charset=utf-8";
+constexpr const char* kJson = "application/json";
 constexpr const char* kHtml = "text/html; charset=utf-8";
 // The page (page.html) runs its own script and asks this endpoint; a browser refuses all else.
 constexpr const char* kOnlyItself =
@@ -40,8 +43,8 @@ struct CloseAfterAnswer final : kj::HttpServerCallbacks {
 // The part of the endpoint that lives on its thread.
 class Server final : private kj::HttpService {
  public:
-  Server(MetricsPage& page, Listener& listener, LoopThread& loop)
-      : page_(page), listener_(listener), loop_(loop) {}
+  Server(MetricsPage& page, Listener& listener, LoopThread& loop, MetricsEndpoint::Peers peers)
+      : page_(page), listener_(listener), loop_(loop), peers_(loop, std::move(peers)) {}
 
   // Accepts connections until the promise is dropped.
   kj::Promise<void> Run() {
@@ -81,20 +84,25 @@ class Server final : private kj::HttpService {
       headers.add("Content-Security-Policy", kOnlyItself);
       return Send(response, headers, kPageHtml);
     }
+    if (url == "/status" || url == "/servers") {
+      headers.set(kj::HttpHeaderId::CONTENT_TYPE, kJson);
+      std::string own = AsKj([this] { return page_.Document(); });
+      if (url == "/status") return Send(response, headers, std::move(own));
+      return SendServers(response, headers, std::move(own), AsKj([this] { return peers_.Look(); }));
+    }
     if (url == "/ready") {
       const Readiness readiness = AsKj([this] { return page_.IsReady(); });
       return SendState(response, readiness.is_ready, readiness.text);
     }
     if (url == "/live") {
       const bool is_alive = AsKj([this] { return page_.IsAlive(); });
-      return SendState(response, is_alive,
-                       is_alive ? "alive" : "a thread does not serve its connections");
+      return SendState(response, is_alive, is_alive ? "alive" : "a thread hangs; the log names it");
     }
     if (url != "/metrics" && !url.startsWith("/metrics?")) {
       headers.set(kj::HttpHeaderId::CONTENT_TYPE, kText);
       return Send(response, headers,
-                  "metrics are at /metrics, a page at /, states at /ready and /live\n", 404,
-                  "Not Found");
+                  "metrics are at /metrics, a page at /, states at /ready, /live and /status\n",
+                  404, "Not Found");
     }
     // Scrapers that know OpenMetrics name it, and prefer it.
     bool open = false;
@@ -115,6 +123,28 @@ class Server final : private kj::HttpService {
                 has_it ? "OK" : "Service Unavailable");
   }
 
+  // Answers what this server tells of itself and of its peers, which connections share.
+  kj::Promise<void> SendServers(Response& response, const kj::HttpHeaders& headers, std::string own,
+                                std::shared_ptr<const std::string> peers) {
+    struct Text {
+      std::string begin;
+      std::shared_ptr<const std::string> peers;
+      kj::ArrayPtr<const kj::byte> pieces[3];
+    };
+    auto text = kj::heap<Text>();
+    text->begin = StrCat("{\"self\":", own, ",\"peers\":");
+    text->peers = std::move(peers);
+    const auto bytes = [](std::string_view from) {
+      return kj::arrayPtr(reinterpret_cast<const kj::byte*>(from.data()), from.size());
+    };
+    text->pieces[0] = bytes(text->begin);
+    text->pieces[1] = bytes(*text->peers);
+    text->pieces[2] = bytes("}");
+    auto body = response.send(200, "OK", headers, text->begin.size() + text->peers->size() + 1);
+    kj::Promise<void> written = body->write(kj::arrayPtr(text->pieces, 3));
+    return written.attach(kj::mv(body), kj::mv(text));
+  }
+
   kj::Promise<void> Send(Response& response, const kj::HttpHeaders& headers, std::string text,
                          unsigned code = 200, kj::StringPtr status = "OK") {
     auto body = response.send(code, status, headers, text.size());
@@ -133,6 +163,8 @@ class Server final : private kj::HttpService {
   MetricsPage& page_;
   Listener& listener_;
   LoopThread& loop_;
+  PeerDocuments peers_;
+  kj::Promise<void> asking_ = peers_.Run().eagerlyEvaluate(nullptr);
   CloseAfterAnswer close_;
   kj::HttpHeaderTable::Builder names_;
   const kj::HttpHeaderId accept_ = names_.add("Accept");
@@ -148,10 +180,11 @@ void MetricsEndpoint::CheckAddress(const std::string& address, uint16_t port,
   Listener::ResolveTcp(address, port, beyond_loopback, kTexts);
 }
 
-MetricsEndpoint::MetricsEndpoint(const std::string& address, uint16_t port, bool beyond_loopback)
+MetricsEndpoint::MetricsEndpoint(const std::string& address, uint16_t port, bool beyond_loopback,
+                                 Peers peers)
     : listener_(Listener::BindTcp(address, port, beyond_loopback, kTexts)),
-      serving_(loop_.executor().executeAsync([this] {
-        auto server = kj::heap<Server>(page_, listener_, loop_);
+      serving_(loop_.executor().executeAsync([this, peers = std::move(peers)]() mutable {
+        auto server = kj::heap<Server>(page_, listener_, loop_, std::move(peers));
         auto accepting = server->Run();
         return accepting.attach(kj::mv(server));
       })) {}

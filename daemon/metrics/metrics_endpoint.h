@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "daemon/metrics/metrics_page.h"
 #include "daemon/serving/listener.h"
@@ -14,7 +15,8 @@
 namespace graphd {
 
 // The HTTP endpoint of the daemon's metrics, http://<address>/metrics, and of a page for people
-// that shows them, http://<address>/. /ready and /live answer with 200 or 503, for programs that
+// that shows them, http://<address>/, with what /servers tells about this server and others, which
+// are asked for their /status. /ready and /live answer with 200 or 503, for programs that
 // start and replace daemons: whether the daemon takes new jobs, and whether its threads serve their
 // connections. It has a thread and an event loop of its own, so that scrapers hold up no client.
 // Connections are bounded in number and time: a new one takes the place of the oldest, so that
@@ -27,9 +29,14 @@ class MetricsEndpoint {
   // Throws Error if the constructor would refuse this address, as Listener::ResolveTcp does.
   static void CheckAddress(const std::string& address, uint16_t port, bool beyond_loopback);
 
-  // Binds and serves, with the state "loading". Port 0 takes any free one. Throws as
-  // Listener::BindTcp does.
-  MetricsEndpoint(const std::string& address, uint16_t port, bool beyond_loopback);
+  // Returns the addresses of the metrics of other servers, as host:port.
+  using Peers = std::function<std::vector<std::string>()>;
+
+  // Binds and serves, with the state "loading". Port 0 takes any free one. The endpoint's thread
+  // calls `peers`. Throws as Listener::BindTcp does.
+  MetricsEndpoint(
+      const std::string& address, uint16_t port, bool beyond_loopback,
+      Peers peers = [] { return std::vector<std::string>(); });
   // Closes all connections. What Serve() was given is not called any more.
   ~MetricsEndpoint() = default;
   MetricsEndpoint(const MetricsEndpoint&) = delete;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "daemon/metrics/process_metrics.h"
+#include "daemon/metrics/server_document.h"
 #include "daemon/metrics/server_metrics.h"
 
 namespace graphd {
@@ -87,6 +88,12 @@ std::string MetricsPage::Text() {
   return text_;
 }
 
+std::string MetricsPage::Document() {
+  const MutexLock lock(mutex_);
+  Refresh();
+  return document_;
+}
+
 Readiness MetricsPage::IsReady() {
   const MutexLock lock(mutex_);
   Refresh();
@@ -105,10 +112,13 @@ void MetricsPage::Refresh() {
   if (source_) {
     const ServerNumbers numbers = source_();
     AddServerMetrics(numbers, builder);
+    document_ = DocumentOf(numbers);
     readiness_ = ReadinessOf(numbers.status);
   } else {
     AddStateMetric("loading", builder);
-    if (loading_) AddLoading(server_name_, loading_(), builder);
+    const auto bytes = loading_ ? loading_() : std::pair<uint64_t, uint64_t>();
+    if (loading_) AddLoading(server_name_, bytes, builder);
+    document_ = DocumentWhileLoading(server_name_, bytes);
     readiness_ = {false, "loading"};
   }
   text_ = prometheus::TextSerializer().Serialize(std::move(builder).Finish());

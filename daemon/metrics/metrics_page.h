@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "daemon/metrics/server_numbers.h"
 
 namespace graphd {
@@ -35,6 +35,8 @@ class MetricsPage {
   void SetSource(std::function<ServerNumbers()> source, std::function<bool()> is_alive = nullptr);
   // Returns the page.
   std::string Text();
+  // Returns what the page for people shows of this server (server_document.h), as of the page.
+  std::string Document();
   // Returns whether the daemon has loaded its partitions and takes new jobs, as of the page.
   Readiness IsReady();
   // Returns whether the daemon's threads serve their connections.
@@ -48,7 +50,7 @@ class MetricsPage {
   std::string server_name_ GRAPHD_GUARDED_BY(mutex_);
   std::function<std::pair<uint64_t, uint64_t>()> loading_ GRAPHD_GUARDED_BY(mutex_);
   std::function<bool()> is_alive_ GRAPHD_GUARDED_BY(mutex_);
-  std::string text_ GRAPHD_GUARDED_BY(mutex_);
+  std::string text_ GRAPHD_GUARDED_BY(mutex_), document_ GRAPHD_GUARDED_BY(mutex_);
   Readiness readiness_ GRAPHD_GUARDED_BY(mutex_);
   Clock::time_point made_ GRAPHD_GUARDED_BY(mutex_){};
 };

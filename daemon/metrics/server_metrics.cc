@@ -66,9 +66,12 @@ void AddGraph(const ServerStatus& status, FamilyBuilder& to) {
   for (const auto& each : status.partitions) {
     to.Sample(static_cast<double>(each.num_edges), {{"part", StrCat(each.part)}});
   }
-  to.Gauge("graphd_partition_bytes", "Memory of a partition's structure and features.");
+  to.Gauge("graphd_partition_bytes",
+           "Memory of a partition's structure and features, by the kind of its pages.");
   for (const auto& each : status.partitions) {
-    to.Sample(Value(each.bytes), {{"part", StrCat(each.part)}, {"pages", each.pages}});
+    for (const PageBytes& pages : each.page_bytes) {
+      to.Sample(Value(pages.bytes), {{"part", StrCat(each.part)}, {"pages", pages.pages}});
+    }
   }
   to.Gauge("graphd_partition_index_bytes", "Memory of a partition's derived indexes.");
   for (const auto& each : status.partitions) {

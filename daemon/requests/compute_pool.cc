@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/failure.h"
 #include "base/strings.h"
+#include "base/threads/watched_thread.h"
 #include "wire/connection.h"
 
 namespace graphd {
@@ -34,11 +35,12 @@ struct ComputePool::Request {
   }
 };
 
-ComputePool::ComputePool(size_t num_threads, size_t max_queued) : max_queued_(max_queued) {
+ComputePool::ComputePool(const std::string& name, size_t num_threads, size_t max_queued)
+    : max_queued_(max_queued) {
   try {
     for (size_t i = 0; i < num_threads; i++) {
-      threads_.emplace_back([this] {
-        while (!LogFailure("a thread of a pool", [this] { Work(); })) {
+      threads_.emplace_back([this, name = StrCat(name, " ", i)] {
+        while (!LogFailure("a thread of a pool", [&] { Work(name); })) {
         }
       });
     }
@@ -72,7 +74,8 @@ kj::Promise<void> ComputePool::Run(const JobShare& job, size_t num_slices, Slice
   return pair.promise.then([request] { const MutexLock lock(request->mutex); });
 }
 
-void ComputePool::Work() {
+void ComputePool::Work(const std::string& name) {
+  const WatchedThread watched(name);
   WorkerScratch scratch;
   std::optional<FairQueue<std::shared_ptr<Request>>::Turn> turn;
   Clock::time_point start;
@@ -90,6 +93,7 @@ void ComputePool::Work() {
       slice = request->next++;
     }
     start = Clock::now();
+    WatchedThread::CountProgress();
     kj::Maybe<kj::Exception> failure;
     try {
       request->run(slice, scratch);

@@ -4,11 +4,12 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "base/fair_queue.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "sampling/hop_sampler.h"
 
 namespace graphd {
@@ -29,7 +30,8 @@ class ComputePool {
   using Slice = std::function<void(size_t slice, WorkerScratch& scratch)>;
 
   // At most `max_queued` requests of a job wait; Run refuses further ones with Error(kOverloaded).
-  ComputePool(size_t num_threads, size_t max_queued);
+  // `name` names the threads (WatchedThread).
+  ComputePool(const std::string& name, size_t num_threads, size_t max_queued);
   ~ComputePool();
   ComputePool(const ComputePool&) = delete;
   ComputePool& operator=(const ComputePool&) = delete;
@@ -53,7 +55,7 @@ class ComputePool {
 
  private:
   struct Request;
-  void Work();
+  void Work(const std::string& name);
 
   mutable Mutex mutex_;
   CondVar wake_;

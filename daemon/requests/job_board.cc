@@ -34,6 +34,14 @@ void Check(const JobRecord& record) {
       Throw(ErrorCode::kInvalid, "a report of job ", record.job_id, " is about host ", host.host,
             " of ", record.num_hosts);
     }
+    const bool has_plan = !host.trainers.empty() || !host.away.empty();
+    if (has_plan && (host.host != 0 || host.trainers.size() > JobBoard::kMaxSlots ||
+                     host.away.size() > record.num_hosts)) {
+      Throw(ErrorCode::kInvalid, "a report of job ", record.job_id, " has a plan of host ",
+            host.host, " for ", host.trainers.size(), " places of trainers and without ",
+            host.away.size(), " hosts; the first host plans at most ", JobBoard::kMaxSlots,
+            " places");
+    }
   }
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "daemon/access/peer.h"
 #include "daemon/requests/job_credentials.h"
 #include "wire/job_record.h"
@@ -19,6 +19,7 @@ namespace graphd {
 class JobBoard {
  public:
   static constexpr size_t kMaxHosts = 1024;  // hosts of a job
+  static constexpr size_t kMaxSlots = 4096;  // places of trainers of a job
   static constexpr size_t kMaxJobs = 64;     // records of one user; older ones are dropped
   // Hosts of all jobs of one user, and of all users; records of old jobs are dropped for new ones.
   static constexpr size_t kMaxHostsOfUser = 2048, kMaxHostsOfAll = 8192;
@@ -31,10 +32,11 @@ class JobBoard {
   JobBoard& operator=(const JobBoard&) = delete;
 
   // Keeps those of the hosts in `record` that are newer than what is known, and returns all that is
-  // known about the job. Throws Error(kInvalid) for a job id that is empty or too long and for a
-  // host outside the job, Error(kDenied) for another secret or, without one, another user than
-  // those of the first report, and Error(kOverloaded) if there are too many jobs or hosts that have
-  // reported within kSilentSeconds. The caller has checked the secret with the job's other members.
+  // known about the job. Throws Error(kInvalid) for a job id that is empty or too long, for a host
+  // outside the job and for a plan that is not the first host's or too long, Error(kDenied) for
+  // another secret or, without one, another user than those of the first report, and
+  // Error(kOverloaded) if there are too many jobs or hosts that have reported within
+  // kSilentSeconds. The caller has checked the secret with the job's other members.
   std::vector<JobHost> Report(JobRecord record, const std::string& secret, const Peer& peer);
 
   // Returns all jobs, by id.

@@ -30,4 +30,9 @@ void JobCredentials::Require(const JobCredentials& newcomer, const std::string& 
         "are not started by graphctl launch need the same GRAPHD_JOB_SECRET");
 }
 
+std::string JobCredentials::Owner() const {
+  if (!certificate.empty()) return "certificate " + certificate;
+  return uid ? StrCat("uid ", *uid) : std::string();
+}
+
 }  // namespace graphd

@@ -23,6 +23,8 @@ struct JobCredentials {
   // Throws Error(kDenied), with the remedy, unless a process with those of `newcomer` may join the
   // job.
   void Require(const JobCredentials& newcomer, const std::string& job_id) const;
+  // Returns whose job it is, as "uid 1000" or "certificate NAME"; empty if it is not known.
+  std::string Owner() const;
   // Returns whether both are of the same identity, whatever the secrets.
   bool IsSamePeer(const JobCredentials& other) const {
     return uid == other.uid && certificate == other.certificate && has_secret == other.has_secret;

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "base/threads/watched_thread.h"
 
 namespace graphd {
 namespace {
@@ -142,6 +143,7 @@ void JobFile::Keep(JobRegistry& registry) {
 }
 
 void JobFile::Run() {
+  const WatchedThread watched("job file");
   bool failed = false;
   std::string written;
   for (bool ended = false; !ended;) {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <thread>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "daemon/requests/job_registry.h"
 
 namespace graphd {

@@ -105,7 +105,19 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, con
     Throw(ErrorCode::kInvalid, "the job has ", member.world_size, " trainers; expected 1 or more");
   }
   Truncate(member.command, kMaxCommand);
-  const MutexLock lock(mutex_);
+  Callbacks outdated;
+  std::unique_ptr<Membership> membership;
+  {
+    const MutexLock lock(mutex_);
+    membership = Add(std::move(member), peer, std::move(on_end), outdated);
+  }
+  for (const auto& callback : outdated) callback();
+  return membership;
+}
+
+std::unique_ptr<JobRegistry::Membership> JobRegistry::Add(JobMember member, const Peer& peer,
+                                                          std::function<void()> on_end,
+                                                          Callbacks& outdated) {
   if (closed_)
     Throw(ErrorCode::kUnavailable,
           "this graphd takes no jobs, because it is stopping; start it again, or wait for its "
@@ -140,12 +152,15 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, con
   if (job.members.size() >= kMaxMembers) {
     Throw(ErrorCode::kOverloaded, "job ", member.job_id, " has ", kMaxMembers, " members already");
   }
-  if (job.world_size != member.world_size) {
+  if (member.attempt > job.world_attempt) {
+    job.world_attempt = member.attempt;
+    job.world_size = member.world_size;
+  } else if (member.attempt == job.world_attempt && job.world_size != member.world_size) {
     Throw(ErrorCode::kInvalid, "job ", member.job_id, " has ", job.world_size,
           " trainers, but a trainer attaches with a world size of ", member.world_size);
   }
   if (job.command.empty()) job.command = member.command;
-  if (member.role != JobRole::kLauncher) Begin(job, member);
+  if (member.role != JobRole::kLauncher) Begin(job, member, outdated);
   if (is_trainer) {
     for (const auto& [other, status] : job.members) {
       if (status.role == JobRole::kTrainer && status.rank == member.rank &&
@@ -158,11 +173,13 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, con
   }
   job.members[key] = {member.role, member.rank, peer.pid, peer.text, member.attempt};
   if (on_end) job.on_end[key] = std::move(on_end);
-  return std::unique_ptr<Membership>(new Membership(*this, member, job.number, key));
+  return std::unique_ptr<Membership>(new Membership(*this, member, job.number, key, job.counters));
 }
 
-// Compares the attempt of a trainer, or of its connection for rows, with the job's.
-void JobRegistry::Begin(Job& job, const JobMember& member) {
+// Compares the attempt of a trainer, or of its connection for rows, with the job's. Adds the
+// callbacks of members of earlier attempts to `outdated`: on a host that is cut off, a trainer may
+// live on, and is to change nothing any more.
+void JobRegistry::Begin(Job& job, const JobMember& member, Callbacks& outdated) {
   if (member.attempt < job.attempt) {
     Throw(ErrorCode::kDenied, "job ", member.job_id, " was started again (attempt ", job.attempt,
           "), and this trainer is of attempt ", member.attempt, "; it should end");
@@ -172,6 +189,10 @@ void JobRegistry::Begin(Job& job, const JobMember& member) {
   job.left.clear();
   // The trainers of the attempt before have ended, and nobody reads the answers to their waits.
   job.waiting.clear();
+  for (const auto& [key, status] : job.members) {
+    if (status.role == JobRole::kLauncher) continue;
+    if (auto callback = job.on_end.extract(key)) outdated.push_back(std::move(callback.mapped()));
+  }
   if (observer_ != nullptr) observer_->TrainerLeft(member.job_id, member.rank);
 }
 
@@ -216,7 +237,7 @@ std::optional<DrainStatus> JobRegistry::drained() const {
 
 size_t JobRegistry::End(const std::string& job_id, const std::string& why) {
   Waiting failed;
-  std::vector<std::function<void()>> on_end;
+  Callbacks on_end;
   size_t members = 0;
   {
     const MutexLock lock(mutex_);
@@ -373,6 +394,11 @@ std::vector<JobStatus> JobRegistry::Jobs() const {
   for (const auto& [id, job] : jobs_) {
     JobStatus status{id, job.command, job.world_size, SecondsSince(job.since), {}};
     status.mapped_reads = job.mapped_reads;
+    status.owner = job.credentials.Owner();
+    status.requests = job.counters->requests;
+    status.rows_served = job.counters->rows_served;
+    status.edges_sampled = job.counters->edges_sampled;
+    status.bytes_sent = job.counters->bytes_sent;
     for (const auto& [key, member] : job.members) {
       if (member.role != JobRole::kBulk) status.members.push_back(member);
     }

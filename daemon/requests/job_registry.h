@@ -10,11 +10,13 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "daemon/access/peer.h"
+#include "daemon/requests/job_counters.h"
 #include "daemon/requests/job_credentials.h"
 #include "wire/status.h"
 
@@ -66,23 +68,28 @@ class JobRegistry {
     // Returns a number that the job has while it exists, and no job before or after it.
     uint64_t job_number() const noexcept { return job_number_; }
     uint64_t key() const noexcept { return key_; }  // unique to this connection
+    // Returns what counts the requests of the job; they may outlive it.
+    const std::shared_ptr<JobCounters>& counters() const noexcept { return counters_; }
     JobRole role() const noexcept { return role_; }
     int rank() const noexcept { return rank_; }
     int world_size() const noexcept { return world_size_; }
 
    private:
     friend class JobRegistry;
-    Membership(JobRegistry& registry, const JobMember& member, uint64_t job_number, uint64_t key)
+    Membership(JobRegistry& registry, const JobMember& member, uint64_t job_number, uint64_t key,
+               std::shared_ptr<JobCounters> counters)
         : registry_(registry),
           job_id_(member.job_id),
           job_number_(job_number),
           key_(key),
+          counters_(std::move(counters)),
           role_(member.role),
           rank_(member.rank),
           world_size_(member.world_size) {}
     JobRegistry& registry_;
     const std::string job_id_;
     const uint64_t job_number_, key_;
+    const std::shared_ptr<JobCounters> counters_;
     const JobRole role_;
     const int rank_, world_size_;
   };
@@ -92,14 +99,16 @@ class JobRegistry {
 
   // Adds a member. The first one decides the job's secret and user, which are remembered for
   // kRememberSeconds after the last one has left, because the job's tensors exist for so long.
-  // `on_end`, if given, is called without the lock when an operator ends the job; it must not
+  // `on_end`, if given, is called without the lock when an operator ends the job, or when a trainer
+  // of a later attempt attaches, so that those of earlier ones change nothing any more; it must not
   // throw. Throws Error(kDenied) for another secret or, if there is none, another user, for a job
   // that an operator has ended, and for a new one while jobs are refused; Error(kInvalid) for a
   // rank outside the world or a world size other than the job's, Error(kExists) for a rank that is
   // attached already. A trainer of a later attempt forgets those of earlier ones: they no longer
-  // count as attached or as having left. One of an earlier attempt is refused with
-  // Error(kDenied), so that it does not try again. Throws Error(kOverloaded) beyond kMaxJobs or
-  // kMaxMembers, Error(kUnavailable) once the daemon shuts down.
+  // count as attached or as having left, and the world may have another size. One of an earlier
+  // attempt is refused with Error(kDenied), so that it does not try again. Throws
+  // Error(kOverloaded) beyond kMaxJobs or kMaxMembers, Error(kUnavailable) once the daemon shuts
+  // down.
   std::unique_ptr<Membership> Join(JobMember member, const Peer& peer,
                                    std::function<void()> on_end = {});
 
@@ -160,10 +169,12 @@ class JobRegistry {
     JobCredentials credentials;
     std::string command;
     uint64_t number = 0;
-    int world_size = 0;
-    uint32_t attempt = 0;  // the latest that a trainer has attached with
+    int world_size = 0;          // number of trainers in the attempt `world_attempt`
+    uint32_t world_attempt = 0;  // the latest that a member has attached with
+    uint32_t attempt = 0;        // the latest that a trainer has attached with
     Clock::time_point since = Clock::now();
     MappedReads mapped_reads;
+    std::shared_ptr<JobCounters> counters = std::make_shared<JobCounters>();
     std::map<uint64_t, MemberStatus> members;
     std::map<uint64_t, std::function<void()>>
         on_end;          // the callbacks of members that have given one
@@ -182,7 +193,10 @@ class JobRegistry {
   // had not come, for an error; nothing if the trainer did not wait.
   std::string StopWaiting(const std::string& job_id, int rank, uint64_t ticket);
   static void FailAll(Waiting waiting, const Error& error);
-  void Begin(Job& job, const JobMember& member) GRAPHD_REQUIRES(mutex_);
+  using Callbacks = std::vector<std::function<void()>>;
+  std::unique_ptr<Membership> Add(JobMember member, const Peer& peer, std::function<void()> on_end,
+                                  Callbacks& outdated) GRAPHD_REQUIRES(mutex_);
+  void Begin(Job& job, const JobMember& member, Callbacks& outdated) GRAPHD_REQUIRES(mutex_);
   // Throws Error(kDenied) if an operator has ended the job, or new jobs are refused and it is one.
   void CheckWanted(const std::string& job_id) GRAPHD_REQUIRES(mutex_);
 

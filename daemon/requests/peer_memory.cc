@@ -34,6 +34,13 @@ std::shared_ptr<MemoryAccount> PeerMemory::OfMember(const std::string& job,
   return std::make_shared<MemoryAccount>(StrCat("this client (", peer, ")"), std::move(account));
 }
 
+size_t PeerMemory::UsedBy(const std::string& job) const {
+  const MutexLock lock(mutex_);
+  const auto known = jobs_.find(job);
+  const auto account = known == jobs_.end() ? nullptr : known->second.lock();
+  return account ? account->used() : 0;
+}
+
 uint64_t PeerMemory::DefaultLimit(uint64_t memory) {
   constexpr uint64_t kLeast = uint64_t{2} << 30;
   return std::min(memory / 2, std::max(memory / 8, kLeast));

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "wire/memory_account.h"
 
 namespace graphd {
@@ -22,6 +22,8 @@ class PeerMemory {
   std::shared_ptr<MemoryAccount> OfUnattached(const std::string& peer);
   // Returns a new account for a connection of a job.
   std::shared_ptr<MemoryAccount> OfMember(const std::string& job, const std::string& peer);
+  // Returns the bytes that are charged to a job.
+  size_t UsedBy(const std::string& job) const;
   // Returns the bytes that are charged in all.
   size_t used() const noexcept { return all_->used(); }
   size_t limit() const noexcept { return all_->limit(); }
@@ -34,7 +36,7 @@ class PeerMemory {
 
  private:
   const std::shared_ptr<MemoryAccount> all_, unattached_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   // The accounts of jobs; they end with their last connection and request.
   std::map<std::string, std::weak_ptr<MemoryAccount>> jobs_ GRAPHD_GUARDED_BY(mutex_);
 };

@@ -15,7 +15,8 @@ constexpr size_t kInlineBytes = size_t{256} << 10;
 RequestContext::RequestContext(WorkerPools& pools, RequestCounters& counters,
                                const TensorStream& stream, WorkerScratch& scratch, kj::Timer& timer,
                                const AccessRules& access, Peer peer,
-                               std::shared_ptr<ClientRequests> in_flight, const JobShare& job)
+                               std::shared_ptr<ClientRequests> in_flight, const JobShare& job,
+                               std::shared_ptr<JobCounters> job_counters)
     : pools_(pools),
       counters_(counters),
       buffers_(stream.buffers()),
@@ -26,7 +27,8 @@ RequestContext::RequestContext(WorkerPools& pools, RequestCounters& counters,
       access_(access),
       peer_(std::move(peer)),
       in_flight_(std::move(in_flight)),
-      job_(job) {}
+      job_(job),
+      job_counters_(std::move(job_counters)) {}
 
 void RequestContext::RequireUnixSocket() const {
   if (!peer_.is_unix) Throw(ErrorCode::kDenied, "memory is shared over the Unix socket only");
@@ -57,6 +59,7 @@ kj::Promise<void> RequestContext::RunOn(ComputePool& pool, const RequestPtr& req
 capnp::Orphan<capnp::Data> RequestContext::Adopt(capnp::Orphanage orphanage, PooledBuffer buffer,
                                                  size_t bytes, Outbox::Room room) {
   counters_.bytes_sent.fetch_add(bytes, std::memory_order_relaxed);
+  job_counters_->bytes_sent.fetch_add(bytes, std::memory_order_relaxed);
   return AdoptBuffer(*outbox_, orphanage, std::move(buffer), bytes, std::move(room));
 }
 

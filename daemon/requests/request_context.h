@@ -10,6 +10,7 @@
 #include "daemon/access/access_rules.h"
 #include "daemon/requests/answer_writer.h"
 #include "daemon/requests/call_limit.h"
+#include "daemon/requests/job_counters.h"
 #include "daemon/requests/request_counters.h"
 #include "daemon/requests/requests_in_flight.h"
 #include "daemon/requests/worker_pools.h"
@@ -23,15 +24,25 @@ namespace graphd {
 class RequestContext {
  public:
   // `pools`, `counters` and `access` outlive every connection. `scratch` and `timer` belong to the
-  // data thread. `in_flight` and `job` are the client's.
+  // data thread. `in_flight` and `job` are the client's, and `job_counters` those of its job.
   RequestContext(WorkerPools& pools, RequestCounters& counters, const TensorStream& stream,
                  WorkerScratch& scratch, kj::Timer& timer, const AccessRules& access, Peer peer,
-                 std::shared_ptr<ClientRequests> in_flight, const JobShare& job);
+                 std::shared_ptr<ClientRequests> in_flight, const JobShare& job,
+                 std::shared_ptr<JobCounters> job_counters);
   RequestContext(const RequestContext&) = delete;
   RequestContext& operator=(const RequestContext&) = delete;
 
   WorkerPools& pools() const noexcept { return pools_; }
   RequestCounters& counters() const noexcept { return counters_; }
+  // Count what answers have, for the daemon and for the job.
+  void CountRows(uint64_t rows) noexcept {
+    counters_.rows_served.fetch_add(rows, std::memory_order_relaxed);
+    job_counters_->rows_served.fetch_add(rows, std::memory_order_relaxed);
+  }
+  void CountEdges(uint64_t edges) noexcept {
+    counters_.edges_sampled.fetch_add(edges, std::memory_order_relaxed);
+    job_counters_->edges_sampled.fetch_add(edges, std::memory_order_relaxed);
+  }
   // Returns the pool for this client, which charges its account.
   const std::shared_ptr<BufferPool>& buffers() const noexcept { return buffers_; }
   // Returns a charge of nothing yet, for memory that is not of the pool.
@@ -54,8 +65,11 @@ class RequestContext {
   void Require(Role least, const char* action) const { access_.Require(peer_, least, action); }
 
   // Starts a request of the client, which is in flight until the last owner of the returned pointer
-  // has dropped it. `operation` is a literal.
-  RequestPtr Begin(const char* operation) { return in_flight_->Begin(operation); }
+  // has dropped it. `operation` is a literal. Throws Error(kUnavailable) as an exception of KJ
+  // while the daemon stops.
+  RequestPtr Begin(const char* operation) {
+    return AsKj([&] { return in_flight_->Begin(operation); });
+  }
 
   // Runs call(request), and counts it, its time and its failure. Allows the call to be cancelled
   // when the client disconnects or drops it; an Error that `call` throws becomes the answer. Keeps
@@ -91,6 +105,7 @@ class RequestContext {
   const Peer peer_;
   const std::shared_ptr<ClientRequests> in_flight_;
   const JobShare job_;
+  const std::shared_ptr<JobCounters> job_counters_;
   const std::shared_ptr<CallLimit> calls_ = std::make_shared<CallLimit>();
   const std::shared_ptr<CapabilityLimit> capabilities_ = std::make_shared<CapabilityLimit>();
 };
@@ -103,9 +118,10 @@ kj::Promise<void> RequestContext::RunCall(RequestKind kind, const char* operatio
   // forever.
   context.allowCancellation();
   counters_.requests.fetch_add(1, std::memory_order_relaxed);
+  job_counters_->requests.fetch_add(1, std::memory_order_relaxed);
   try {
     auto count = calls_->Enter();
-    RequestPtr request = Begin(operation);
+    RequestPtr request = in_flight_->Begin(operation);
     // The counters outlive every connection, and so every call. This also keeps the request.
     auto time = kj::defer([&counters = counters_, kind, request] {
       const Clock::time_point now = Clock::now();

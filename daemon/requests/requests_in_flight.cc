@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/strings.h"
 
 namespace graphd {
 namespace {
@@ -74,6 +75,21 @@ Clock::duration RequestInFlight::WaitedUntil(Clock::time_point now) const noexce
   return Clock::duration(waited_.load(std::memory_order_relaxed) + present);
 }
 
+RequestPtr ClientRequests::Begin(const char* operation) {
+  if (*refused_) {
+    Throw(ErrorCode::kUnavailable, "this graphd is stopping and takes no new requests");
+  }
+  return std::make_shared<RequestInFlight>(shared_from_this(), operation);
+}
+
+size_t ClientRequests::NumUnderWay() const {
+  const MutexLock lock(mutex_);
+  return static_cast<size_t>(std::ranges::count_if(requests_, [](const auto* request) {
+    const RequestState state = request->state_.load(std::memory_order_relaxed);
+    return state != RequestState::kWaitsForTrainers && state != RequestState::kWaitsToHold;
+  }));
+}
+
 void ClientRequests::AppendTo(Clock::time_point now, std::vector<RequestStatus>& out) const {
   const MutexLock lock(mutex_);
   for (const RequestInFlight* request : requests_) {
@@ -97,11 +113,20 @@ void ClientRequests::LogFailed(const char* operation, const Error& error) const 
 
 std::shared_ptr<ClientRequests> RequestsInFlight::Add(const JobRegistry::Membership& member,
                                                       const Peer& peer) {
-  auto client = std::make_shared<ClientRequests>(member, peer);
+  auto client = std::make_shared<ClientRequests>(member, peer, refused_);
   const MutexLock lock(mutex_);
   std::erase_if(clients_, [](const auto& each) { return each.expired(); });
   clients_.push_back(client);
   return client;
+}
+
+size_t RequestsInFlight::NumUnderWay() const {
+  const MutexLock lock(mutex_);
+  size_t sum = 0;
+  for (const auto& each : clients_) {
+    if (const auto client = each.lock()) sum += client->NumUnderWay();
+  }
+  return sum;
 }
 
 OldestRequests RequestsInFlight::Oldest(size_t most) const {

@@ -5,10 +5,11 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "daemon/access/peer.h"
 #include "daemon/requests/job_registry.h"
 #include "wire/control_messages.h"
@@ -62,17 +63,22 @@ using RequestPtr = std::shared_ptr<RequestInFlight>;
 // of other clients never take.
 class ClientRequests : public std::enable_shared_from_this<ClientRequests> {
  public:
-  ClientRequests(const JobRegistry::Membership& member, const Peer& peer)
-      : job_id_(member.job_id()),
+  // `refused` tells whether requests are refused.
+  ClientRequests(const JobRegistry::Membership& member, const Peer& peer,
+                 std::shared_ptr<const std::atomic<bool>> refused)
+      : refused_(std::move(refused)),
+        job_id_(member.job_id()),
         rank_(member.role() == JobRole::kLauncher ? -1 : member.rank()),
         pid_(peer.pid),
         peer_(peer.text),
         log_name_(peer.LogName()) {}
 
-  // Starts a request. `operation` is a literal.
-  RequestPtr Begin(const char* operation) {
-    return std::make_shared<RequestInFlight>(shared_from_this(), operation);
-  }
+  // Starts a request. `operation` is a literal. Throws Error(kUnavailable) once requests are
+  // refused.
+  RequestPtr Begin(const char* operation);
+  // Returns the number of requests that end without other trainers: those that run, or wait for the
+  // daemon itself.
+  size_t NumUnderWay() const;
   // Appends the requests, the oldest first, with their ages at `now`.
   void AppendTo(Clock::time_point now, std::vector<RequestStatus>& out) const;
   // Writes a request that has failed to the log: as a warning if the reason is the daemon's, as
@@ -81,6 +87,7 @@ class ClientRequests : public std::enable_shared_from_this<ClientRequests> {
 
  private:
   friend class RequestInFlight;
+  const std::shared_ptr<const std::atomic<bool>> refused_;
   const std::string job_id_;
   const int rank_;
   const int64_t pid_;
@@ -97,8 +104,13 @@ class RequestsInFlight {
   std::shared_ptr<ClientRequests> Add(const JobRegistry::Membership& member, const Peer& peer);
   // Returns the oldest requests, the oldest first, at most `most`, and the number of all.
   OldestRequests Oldest(size_t most) const;
+  // Refuses new requests of all clients from now on, because the daemon stops.
+  void Refuse() noexcept { *refused_ = true; }
+  // Returns ClientRequests::NumUnderWay of all clients.
+  size_t NumUnderWay() const;
 
  private:
+  const std::shared_ptr<std::atomic<bool>> refused_ = std::make_shared<std::atomic<bool>>(false);
   mutable Mutex mutex_;
   std::vector<std::weak_ptr<ClientRequests>> clients_ GRAPHD_GUARDED_BY(mutex_);
 };

@@ -10,11 +10,11 @@ constexpr size_t kSaveThreads = 2;
 }  // namespace
 
 WorkerPools::WorkerPools(size_t compute_threads, bool memory_is_bounded)
-    : compute(compute_threads, kMaxQueuedRequests),
-      row_reads(memory_is_bounded ? compute_threads : 0, kMaxQueuedRequests),
-      row_changes(memory_is_bounded ? compute_threads : 0, kMaxQueuedRequests),
-      builds(1, kMaxQueuedRequests),
-      saves(kSaveThreads, kMaxQueuedRequests) {}
+    : compute("compute", compute_threads, kMaxQueuedRequests),
+      row_reads("row reads", memory_is_bounded ? compute_threads : 0, kMaxQueuedRequests),
+      row_changes("row changes", memory_is_bounded ? compute_threads : 0, kMaxQueuedRequests),
+      builds("builds", 1, kMaxQueuedRequests),
+      saves("saves", kSaveThreads, kMaxQueuedRequests) {}
 
 void WorkerPools::Stop() {
   builds.Stop();

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The manifest of the graph that the service manager keeps for the next process of a daemon.
+# The manifest of the graph that the service manager keeps for the next process of a daemon. A header
+# with its checksum precedes it (kept_graph.cc).
 #
 # Compatibility: `version` is raised when a field or an array of a segment changes its meaning. A
 # daemon with another version loads the graph from its files.
@@ -8,7 +9,7 @@ using Cxx = import "/capnp/c++.capnp";
 using Wire = import "/wire/graphd.capnp";
 $Cxx.namespace("graphd::kept");
 
-const keptVersion :UInt32 = 2;
+const keptVersion :UInt32 = 4;
 
 struct File {
   path @0 :Text;
@@ -21,6 +22,7 @@ struct File {
 struct Segment {
   descriptor @0 :Text;     # its name in the service manager's store
   layout @1 :Wire.SegmentInfo;
+  checksum @2 :UInt64;     # XXH3-64 of the first 4096 bytes of each array, in the layout's order
 }
 
 struct Index {
@@ -40,4 +42,6 @@ struct Graph {
   files @2 :List(File);    # all files that the graph was loaded from
   graph @3 :Wire.Graph;
   partitions @4 :List(Partition);
+  nodeOwners @5 :Segment;  # set if the partition book is too large for `graph`
+  edgeOwners @6 :Segment;
 }

@@ -3,6 +3,7 @@
 
 #include <capnp/serialize.h>
 #include <sys/stat.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cstring>
@@ -10,8 +11,10 @@
 
 #include "base/log.h"
 #include "base/strings.h"
+#include "format/io/checksum.h"
 #include "restart/kept_graph.capnp.h"
 #include "wire/graph_messages.h"
+#include "wire/received_graph.h"
 
 namespace graphd {
 namespace {
@@ -21,6 +24,16 @@ constexpr const char* kSegmentPrefix = "graph-segment-";
 constexpr const char* kSource = "the manifest of the kept graph";
 // The array of the manifest's segment that contains the message.
 constexpr const char* kMessage = "manifest";
+constexpr const char* kOwners = "owners";        // the array of LayoutOfOwners
+constexpr uint64_t kMagic = 0x6d2d646870617267;  // "graphd-m"
+constexpr uint64_t kCheckedBytes = 4096;         // at the beginning of each array
+
+// The beginning of the manifest's memory; the message follows.
+struct Header {
+  uint64_t magic;
+  uint64_t bytes;     // the size of the message
+  uint64_t checksum;  // XXH3-64 of the message
+};
 
 // Returns the name under which a segment is kept. No other memory file has the same number.
 std::string KeptName(const Segment& segment) {
@@ -42,16 +55,33 @@ int RemoveOthers(DescriptorStore& store, const std::set<std::string>& wanted) {
   return removed;
 }
 
+// Tells a segment apart from any other that fits the same layout. Takes the same time for arrays of
+// all sizes: sealed memory can't have changed, but a descriptor may be that of other memory.
+uint64_t ChecksumOfHeads(const Segment& segment) {
+  Checksum checksum;
+  for (const ArraySpec& array : segment.layout().arrays()) {
+    const Tensor elements = segment.array(array.name);
+    checksum.Update({elements.data(), std::min(array.bytes, kCheckedBytes)});
+  }
+  return checksum.Digest();
+}
+
 void WriteSegment(const Segment& segment, kept::Segment::Builder out) {
   out.setDescriptor(KeptName(segment));
   WriteLayout(segment.layout(), out.initLayout());
+  out.setChecksum(ChecksumOfHeads(segment));
 }
 
 std::shared_ptr<const Segment> TakeSegment(DescriptorStore& store, kept::Segment::Reader in) {
   const std::string name = in.getDescriptor().cStr();
   UniqueFd fd = store.Take(name);
   if (!fd) Throw(ErrorCode::kNotFound, "the descriptor ", name, " was not passed");
-  return Segment::Map(std::move(fd), ReadLayout(in.getLayout(), kSource));
+  auto segment = Segment::Map(std::move(fd), ReadLayout(in.getLayout(), kSource));
+  if (ChecksumOfHeads(*segment) != in.getChecksum()) {
+    Throw(ErrorCode::kCorrupt, "the descriptor ", name, " is not the memory that was kept: the ",
+          "checksum of its arrays' beginnings differs");
+  }
+  return segment;
 }
 
 EdgeIndexSpec ReadIndex(wire::EdgeIndex::Reader in) {
@@ -74,7 +104,19 @@ std::shared_ptr<const Segment> MakeManifest(const KeptGraph& graph) {
     files[i].setBytes(stamp.bytes);
     files[i].setModified(stamp.modified);
   }
-  WriteGraph(graph.partitions.at(0)->meta(), root.initGraph());
+  auto meta = root.initGraph();
+  WriteGraph(graph.partitions.at(0)->meta(), meta);
+  const auto write_owners = [](const Segment& segment, wire::IdMap::Builder map,
+                               kept::Segment::Builder out) {
+    map.setChecksum(ChecksumOfOwners(segment.array(kOwners).as<int32_t>()));
+    WriteSegment(segment, out);
+  };
+  if (graph.node_owners) {
+    write_owners(*graph.node_owners, meta.getNodes(), root.initNodeOwners());
+  }
+  if (graph.edge_owners) {
+    write_owners(*graph.edge_owners, meta.getEdges(), root.initEdgeOwners());
+  }
   auto partitions = root.initPartitions(static_cast<kj::uint>(graph.partitions.size()));
   for (kj::uint p = 0; p < partitions.size(); p++) {
     const Partition& partition = *graph.partitions[p];
@@ -102,11 +144,32 @@ std::shared_ptr<const Segment> MakeManifest(const KeptGraph& graph) {
   }
   const kj::Array<capnp::word> words = capnp::messageToFlatArray(message);
   const auto bytes = words.asBytes();
+  const Header header{kMagic, bytes.size(), XXH3_64bits(bytes.begin(), bytes.size())};
   SegmentLayout layout;
-  layout.Add(kMessage, DType::kUInt8, {static_cast<int64_t>(bytes.size())});
+  layout.Add(kMessage, DType::kUInt8, {static_cast<int64_t>(sizeof header + bytes.size())});
   SegmentWriter writer(kManifest, std::move(layout));
-  std::memcpy(writer.bytes().data(), bytes.begin(), bytes.size());
+  std::memcpy(writer.bytes().data(), &header, sizeof header);
+  std::memcpy(writer.bytes().data() + sizeof header, bytes.begin(), bytes.size());
   return std::move(writer).Seal();
+}
+
+// Returns the message of a manifest. Throws Error(kCorrupt) unless each byte of it is as it was
+// written.
+kj::ArrayPtr<const capnp::word> CheckedMessage(const Tensor& manifest) {
+  Header header{};
+  if (manifest.num_bytes() >= sizeof header) {
+    std::memcpy(&header, manifest.data(), sizeof header);
+  }
+  if (header.magic != kMagic) {
+    Throw(ErrorCode::kCorrupt, "its manifest does not begin as those of this version do");
+  }
+  const std::byte* message = manifest.data() + sizeof header;
+  if (header.bytes > manifest.num_bytes() - sizeof header ||
+      header.checksum != XXH3_64bits(message, header.bytes)) {
+    Throw(ErrorCode::kCorrupt, "the checksum of its manifest is wrong");
+  }
+  return kj::arrayPtr(reinterpret_cast<const capnp::word*>(message),
+                      header.bytes / sizeof(capnp::word));
 }
 
 // Takes the graph that the manifest describes. Throws Error for each reason not to use it.
@@ -117,13 +180,10 @@ KeptGraph TakeAll(DescriptorStore& store, UniqueFd manifest, const std::string& 
   SegmentLayout layout;
   layout.Add(kMessage, DType::kUInt8, {info.st_size});
   const auto segment = Segment::Map(std::move(manifest), std::move(layout));
-  const Tensor bytes = segment->array(kMessage);
+  const Tensor manifest_bytes = segment->array(kMessage);
   capnp::ReaderOptions limits;
   limits.traversalLimitInWords = uint64_t{1} << 40;
-  capnp::FlatArrayMessageReader message(
-      kj::arrayPtr(reinterpret_cast<const capnp::word*>(bytes.data()),
-                   static_cast<size_t>(info.st_size) / sizeof(capnp::word)),
-      limits);
+  capnp::FlatArrayMessageReader message(CheckedMessage(manifest_bytes), limits);
   const auto root = message.getRoot<kept::Graph>();
   if (root.getVersion() != kept::KEPT_VERSION) {
     Throw(ErrorCode::kVersion, "it has version ", root.getVersion(), ", expected ",
@@ -145,7 +205,17 @@ KeptGraph TakeAll(DescriptorStore& store, UniqueFd manifest, const std::string& 
       Throw(ErrorCode::kInvalid, stamp.path, " has changed since it was loaded");
     }
   }
-  const auto meta = ReadGraph(root.getGraph(), kSource);
+  const auto meta =
+      ReceivedGraph(root.getGraph(), kSource)
+          .Complete([&](const ReceivedGraph::Missing& missing, std::span<int32_t> owners) {
+            const auto kept = missing.is_edge ? root.getEdgeOwners() : root.getNodeOwners();
+            const auto taken = TakeSegment(store, kept);
+            if (taken->layout().arrays() != LayoutOfOwners(missing.size).arrays()) {
+              Throw(ErrorCode::kCorrupt, "its partition book has another size");
+            }
+            std::ranges::copy(taken->array(kOwners).as<int32_t>(), owners.begin());
+            (missing.is_edge ? graph.edge_owners : graph.node_owners) = taken;
+          });
   for (auto partition : root.getPartitions()) {
     std::vector<std::shared_ptr<const Segment>> segments;
     for (auto each : partition.getSegments()) segments.push_back(TakeSegment(store, each));
@@ -199,6 +269,8 @@ void KeptGraph::Keep(DescriptorStore& store) const {
     for (const auto& segment : partition->segments()) keep(*segment);
   }
   for (const auto& [key, segment] : indexes) keep(*segment);
+  if (node_owners) keep(*node_owners);
+  if (edge_owners) keep(*edge_owners);
   RemoveOthers(store, names);
   store.Keep(kManifest, MakeManifest(*this)->fd());
 }

@@ -29,7 +29,8 @@ struct FileStamp {
 // The partitions that a daemon serves, as it gives them to its successor through the service
 // manager. Their segments are sealed, so the successor need neither read nor check their contents:
 // it is ready after a few milliseconds, whatever the graph's size. A manifest, which is kept as a
-// descriptor as well, says what the segments hold and from which files they were loaded.
+// descriptor as well, says what the segments hold and from which files they were loaded. It has a
+// checksum of its own, and one of each segment's head: the first bytes of all of its arrays.
 //
 // A value; used by one thread at a time.
 struct KeptGraph {
@@ -39,11 +40,13 @@ struct KeptGraph {
   std::vector<FileStamp> files;  // all files that the partitions were loaded from
   std::vector<std::shared_ptr<const Partition>> partitions;
   Indexes indexes;  // derived arrays, by partition
+  // The owners of large mapped books (ServedGraph::Owners); null if there are none.
+  std::shared_ptr<const Segment> node_owners, edge_owners;
 
   // Returns the graph that an earlier process of this service kept, if it consists of these
-  // partitions of this part config, none of its files has changed, and its manifest has this
-  // version. Otherwise returns none, logs the reason and lets the service manager close what it
-  // has, so that the memory is free before the graph is loaded again.
+  // partitions of this part config, none of its files has changed, its manifest has this version,
+  // and all checksums are right. Otherwise returns none, logs the reason and lets the service
+  // manager close what it has, so that the memory is free before the graph is loaded again.
   static std::optional<KeptGraph> Take(DescriptorStore& store, const std::string& part_config,
                                        const std::vector<PartId>& parts);
 

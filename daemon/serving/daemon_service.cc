@@ -18,13 +18,18 @@ namespace {
 constexpr double kFirstCallSeconds = 10;
 constexpr double kMaxIdleSeconds = 600;
 
-void WriteFeature(bool is_edge, int32_t type, const FeatureInfo& info, wire::Feature::Builder out) {
+void WriteFeature(bool is_edge, int32_t type, const FeatureInfo& info, const FeatureTable& table,
+                  wire::Feature::Builder out) {
   out.setIsEdge(is_edge);
   out.setType(type);
   out.setName(info.name);
   out.setDtype(static_cast<uint8_t>(info.dtype));
   auto shape = out.initRowShape(static_cast<kj::uint>(info.row_shape.size()));
   for (kj::uint d = 0; d < shape.size(); d++) shape.set(d, info.row_shape[d]);
+  if (table.encoding().is_plain()) return;
+  auto encoding = out.initEncoding();
+  encoding.setStored(static_cast<uint8_t>(table.encoding().stored));
+  encoding.setScale(table.encoding().scale);
 }
 
 void WriteFeatures(const Partition& partition, wire::PartitionInfo::Builder out) {
@@ -35,10 +40,14 @@ void WriteFeatures(const Partition& partition, wire::PartitionInfo::Builder out)
   auto features = out.initFeatures(static_cast<kj::uint>(count));
   kj::uint i = 0;
   for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) {
-    for (const auto& info : partition.node_features(t)) WriteFeature(false, t, info, features[i++]);
+    for (const FeatureInfo& info : partition.node_features(t)) {
+      WriteFeature(false, t, info, partition.node_feature(t, info.name), features[i++]);
+    }
   }
   for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
-    for (const auto& info : partition.edge_features(e)) WriteFeature(true, e, info, features[i++]);
+    for (const FeatureInfo& info : partition.edge_features(e)) {
+      WriteFeature(true, e, info, partition.edge_feature(e, info.name), features[i++]);
+    }
   }
 }
 
@@ -149,7 +158,8 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
     auto requests = std::make_shared<RequestContext>(
         context_.pools, context_.counters, connection_->stream(), scratch_, timer_, context_.access,
         peer_, context_.in_flight.Add(*membership, peer_),
-        JobShare(membership->job_number(), context_.access.WeightOf(peer_)));
+        JobShare(membership->job_number(), context_.access.WeightOf(peer_)),
+        membership->counters());
     results.setSession(kj::heap<GraphSession>(context_, std::move(requests), std::move(membership),
                                               std::move(version)));
     attached_ = true;

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include "base/log.h"
-#include "daemon/serving/loop_watch.h"
+#include "base/threads/watched_thread.h"
+#include "daemon/serving/thread_watch.h"
 
 namespace graphd {
 namespace {
@@ -100,14 +102,16 @@ kj::Promise<void> DataThread::ServeStream(kj::Own<kj::AsyncIoStream> stream, Pee
   return gone.attach(kj::mv(ending), kj::mv(served));
 }
 
-kj::Promise<void> DataThread::Beat() {
-  return loop_.executor().executeAsync([this] { return BeatOnLoop(); });
+kj::Promise<void> DataThread::Beat(std::string name) {
+  return loop_.executor().executeAsync([this, name = std::move(name)] {
+    return CountTurns().attach(kj::heap<WatchedThread>(name, ThreadWatch::kLongestOfLoop));
+  });
 }
 
-kj::Promise<void> DataThread::BeatOnLoop() {
-  return loop_.timer().afterDelay(LoopWatch::kPeriod.count() * kj::SECONDS).then([this] {
-    beats_.fetch_add(1, std::memory_order_relaxed);
-    return BeatOnLoop();
+kj::Promise<void> DataThread::CountTurns() {
+  return loop_.timer().afterDelay(ThreadWatch::kPeriod.count() * kj::SECONDS).then([this] {
+    WatchedThread::CountProgress();
+    return CountTurns();
   });
 }
 

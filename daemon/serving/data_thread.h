@@ -2,8 +2,7 @@
 #pragma once
 #include <kj/async.h>
 
-#include <atomic>
-#include <cstdint>
+#include <string>
 
 #include "daemon/serving/daemon_service.h"
 #include "wire/loop_thread.h"
@@ -22,20 +21,18 @@ class DataThread {
   // fulfilled when the peer has disconnected. Call on a thread with an event loop.
   kj::Promise<void> Serve(UniqueFd fd, Peer peer);
 
-  // Counts heartbeats of the event loop until the promise is dropped. Call on a thread with an
-  // event loop.
-  kj::Promise<void> Beat();
-  const std::atomic<uint64_t>& beats() const noexcept { return beats_; }
+  // Makes the thread a watched one of this name, which counts progress while its event loop turns,
+  // until the promise is dropped. Call on a thread with an event loop.
+  kj::Promise<void> Beat(std::string name);
 
  private:
   // Serves a connection on the loop's thread. `entry` may be null; `number` is the socket's.
   kj::Promise<void> ServeStream(kj::Own<kj::AsyncIoStream> stream, Peer peer,
                                 std::unique_ptr<LivingCertificates::Entry> entry, int number);
-  kj::Promise<void> BeatOnLoop();
+  kj::Promise<void> CountTurns();
 
   ServiceContext& context_;
   const DaemonInfo& info_;
-  std::atomic<uint64_t> beats_{0};
   WorkerScratch scratch_;  // used on the loop's thread only
   LoopThread loop_;        // last, because its thread uses the others
 };

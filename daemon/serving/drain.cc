@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <memory>
+#include <utility>
 
 #include "base/failure.h"
 #include "base/log.h"
@@ -15,6 +16,8 @@ namespace graphd {
 namespace {
 
 constexpr auto kCheck = 20 * kj::MILLISECONDS;
+constexpr auto kRequestCheck = 5 * kj::MILLISECONDS;
+constexpr auto kStopTime = 500 * kj::MILLISECONDS;
 constexpr double kReportSeconds = 0.25;
 constexpr double kLogSeconds = 5;
 constexpr double kTroubleSeconds = 5;  // without progress
@@ -27,7 +30,8 @@ int64_t NowMs() {
 }  // namespace
 
 Drain::~Drain() {
-  if (thread_.joinable()) thread_.join();
+  if (ending_.joinable()) ending_.join();
+  if (writing_.joinable()) writing_.join();
 }
 
 void Drain::EndWithin(double seconds) noexcept {
@@ -36,17 +40,52 @@ void Drain::EndWithin(double seconds) noexcept {
   end_at_ms_ = limited ? NowMs() + static_cast<int64_t>(seconds * 1000) : INT64_MAX;
 }
 
-kj::Promise<bool> Drain::Run() {
-  start_ = logged_ = moved_ = Clock::now();
-  auto written = kj::newPromiseAndCrossThreadFulfiller<void>();
+// Calls f on a thread of its own. The promise is fulfilled when f has returned or has failed, which
+// is logged.
+kj::Promise<void> Drain::RunOn(std::thread& thread, const char* what, std::function<void()> f) {
+  auto done = kj::newPromiseAndCrossThreadFulfiller<void>();
   // The fulfiller is behind a pointer, because its destructor may throw.
-  auto fulfiller = std::make_shared<decltype(written.fulfiller)>(kj::mv(written.fulfiller));
-  thread_ = std::thread([this, fulfiller] {
-    LogFailure("writing changed rows back", [this] { tensors_.WriteBackNow(); });
+  auto fulfiller = std::make_shared<decltype(done.fulfiller)>(kj::mv(done.fulfiller));
+  thread = std::thread([what, f = std::move(f), fulfiller] {
+    LogFailure(what, f);
     (*fulfiller)->fulfill();
   });
+  return kj::mv(done.promise);
+}
+
+kj::Promise<bool> Drain::EndRequests(std::function<bool()> have_ended, std::function<void()> stop) {
+  return AwaitRequests(std::move(have_ended), Clock::now() + kRequestSeconds)
+      .then([this, stop = std::move(stop)]() mutable {
+        auto stopped = RunOn(ending_, "the end of requests", std::move(stop));
+        auto late = timer_.afterDelay(kStopTime).then([] { return false; });
+        return stopped.then([] { return true; }).exclusiveJoin(kj::mv(late));
+      });
+}
+
+kj::Promise<void> Drain::AwaitRequests(std::function<bool()> have_ended, Clock::time_point end) {
+  if (have_ended() || NowMs() >= end_at_ms_ || Clock::now() >= end) return kj::READY_NOW;
+  return timer_.afterDelay(kRequestCheck)
+      .then([this, have_ended = std::move(have_ended), end]() mutable {
+        return AwaitRequests(std::move(have_ended), end);
+      });
+}
+
+kj::Promise<bool> Drain::Run() {
+  start_ = logged_ = moved_ = Clock::now();
+  auto written = RunOn(writing_, "writing changed rows back", [this] { tensors_.WriteBackNow(); });
   auto late = Watch().then([] { return false; });
-  return written.promise.then([] { return true; }).exclusiveJoin(kj::mv(late));
+  return written
+      .then([this] {
+        const auto status = tensors_.status();
+        if (status && status->written_bytes < status->changed_bytes) {
+          LogWarning(WhatIsLeft());  // it has failed, and the log has the reason
+        } else if (status && status->changed_bytes > 0) {
+          LogInfo("changed rows are written back: ", HumanBytes(status->changed_bytes), " in ",
+                  SecondsSince(start_), " s");
+        }
+        return true;
+      })
+      .exclusiveJoin(kj::mv(late));
 }
 
 kj::Promise<void> Drain::Watch() {

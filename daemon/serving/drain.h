@@ -4,6 +4,8 @@
 #include <kj/timer.h>
 
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -12,15 +14,23 @@
 
 namespace graphd {
 
-// The last work of a daemon that stops: changed rows are written back while the daemon still tells
-// its status. Reports the progress to the service manager, which waits as long as bytes move, and
-// to the log. The main thread owns it; other threads may call EndWithin only.
+// The last work of a daemon that stops: requests end and changed rows are written back, while the
+// daemon still tells its status. Reports the progress to the service manager, which waits as long
+// as bytes move, and to the log. The main thread owns it; other threads may call EndWithin only.
 class Drain {
  public:
   Drain(store::TensorHost& tensors, kj::Timer& timer) : tensors_(tensors), timer_(timer) {}
   ~Drain();
   Drain(const Drain&) = delete;
   Drain& operator=(const Drain&) = delete;
+
+  // Requests that have not ended after this time are given up.
+  static constexpr std::chrono::seconds kRequestSeconds{5};
+  // Waits until have_ended() says that no request is under way, for kRequestSeconds or the time
+  // that EndWithin set at most. Then calls stop(), which fails those that wait, and returns when
+  // none runs. The promise returns whether it has returned; if it has not within a moment, it runs
+  // on, and only _Exit can end the process.
+  kj::Promise<bool> EndRequests(std::function<bool()> have_ended, std::function<void()> stop);
 
   // Writes all changed rows back. The promise returns true when that is done or has failed, which
   // is logged; false when the time that EndWithin set has passed or trouble (a full disk) lets
@@ -35,6 +45,9 @@ class Drain {
 
  private:
   kj::Promise<void> Watch();
+  // Waits until have_ended(), or `end`, or the time that EndWithin has set.
+  kj::Promise<void> AwaitRequests(std::function<bool()> have_ended, Clock::time_point end);
+  static kj::Promise<void> RunOn(std::thread& thread, const char* what, std::function<void()> f);
   // Returns false if there is trouble that lets nothing be written.
   bool Report();
 
@@ -43,7 +56,7 @@ class Drain {
   std::atomic<int64_t> end_at_ms_{INT64_MAX};  // by the steady clock
   Clock::time_point start_{}, reported_{}, logged_{}, moved_{};
   uint64_t written_ = 0;
-  std::thread thread_;
+  std::thread ending_, writing_;  // the threads of EndRequests and Run
 };
 
 }  // namespace graphd

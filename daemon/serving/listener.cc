@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -16,7 +17,9 @@
 #include "base/failure.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "wire/connection.h"
 #include "wire/ip_config.h"
+#include "wire/trusted_users.h"
 
 namespace graphd {
 namespace {
@@ -27,14 +30,9 @@ constexpr int kBacklog = 1024;
 void SetTcpOptions(int fd) {
   const int one = 1;
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  // Keepalive detects within two minutes that a trainer's machine has vanished.
-  const int idle = 60, interval = 15, probes = 4;
-  const unsigned unacknowledged_ms = 120'000;
-  ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms, sizeof unacknowledged_ms);
-  ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
-  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
-  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
-  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+  // Notices within two minutes that a trainer's machine has vanished.
+  NoticeVanishedPeer(fd, std::chrono::seconds(60), std::chrono::seconds(15),
+                     std::chrono::minutes(2));
 }
 
 }  // namespace
@@ -100,6 +98,7 @@ Listener Listener::BindTcp(const std::string& address, uint16_t port, bool beyon
 
 Listener Listener::BindUnix(const std::string& path, mode_t mode) {
   MakeDirectories(DirName(path));
+  CheckSocketDirectory(path);
   if (FileExists(path)) {
     bool running = true;
     try {

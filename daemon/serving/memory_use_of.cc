@@ -34,7 +34,7 @@ ArrayName ParseName(const std::string& name) {
 // Describes the arrays of a segment of a partition, whose names are listed in graph/partition.h.
 void AddSegment(const Partition& partition, const Segment& segment, MemoryUse& use) {
   const Schema& schema = partition.meta().schema;
-  const std::string pages = PageKindName(segment.pages());
+  const std::string pages = PageKindName(segment.pages().most());
   for (const ArraySpec& spec : segment.layout().arrays()) {
     ArrayMemory& array = use.arrays.emplace_back();
     array.part = partition.id();

@@ -38,7 +38,10 @@ ServerStatus StatusOf(const ServiceContext& context, const DaemonInfo& info) {
                              version->graph->bytes(), static_cast<uint32_t>(jobs)});
   }
   status.jobs = context.jobs.Jobs();
-  for (JobStatus& job : status.jobs) job.fingerprint = context.graphs.Of(job.job_id)->fingerprint;
+  for (JobStatus& job : status.jobs) {
+    job.fingerprint = context.graphs.Of(job.job_id)->fingerprint;
+    job.memory_bytes = context.memory.UsedBy(job.job_id);
+  }
   status.requests = context.counters.requests;
   status.rows_served = context.counters.rows_served;
   status.edges_sampled = context.counters.edges_sampled;

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/fair_queue.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "store/log/pipeline.h"
 
 namespace graphd {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "daemon/tensors/fair_pushes.h"
 #include "store/tensor_host.h"
 #include "wire/memory_account.h"
@@ -77,7 +77,7 @@ class StepGate {
     // The last step that was pushed; while pushes are held, the store may not have it yet.
     std::weak_ptr<JoinedStep> pushed GRAPHD_GUARDED_BY(mutex);
     bool over GRAPHD_GUARDED_BY(mutex) = false;  // the job has left
-    Mutex pushing;  // held while a step is pushed, to keep steps in order
+    Mutex pushing{Mutex::kHeldLong};  // held while a step is pushed, to keep steps in order
   };
   using Key = std::pair<std::string, uint32_t>;  // job, table
   std::shared_ptr<Gate> Find(const std::string& job, uint32_t table);

@@ -262,7 +262,7 @@ kj::Promise<void> TensorService::ReadRows(ReadRowsContext context, const Request
            requests_.buffers()->Get(bytes + 8), row_bytes,
            std::max<size_t>(1, kReadSliceBytes / row_bytes), restores});
   context.releaseParams();
-  requests_.counters().rows_served.fetch_add(count, std::memory_order_relaxed);
+  requests_.CountRows(count);
   const size_t slices = (count + read->rows_per_slice - 1) / read->rows_per_slice;
   return ExecuteOnRows(
              request, requests_.pools().row_reads, bytes + count * kWorkPerRow, slices,

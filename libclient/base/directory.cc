@@ -61,8 +61,12 @@ std::string DefaultStateDir() {
   if (const char* given = std::getenv("GRAPHD_STATE_DIR"); given && *given) return given;
   if (::geteuid() == 0 || ::access("/var/lib/graphd", W_OK) == 0) return "/var/lib/graphd";
   if (const char* xdg = std::getenv("XDG_STATE_HOME"); xdg && *xdg) return StrCat(xdg, "/graphd");
-  const char* home = std::getenv("HOME");
-  return StrCat(home && *home ? home : "/tmp", "/.local/state/graphd");
+  const char* const home = std::getenv("HOME");
+  if (home == nullptr || *home != '/') {
+    Throw(ErrorCode::kInvalid, "there is no directory for tensors, because HOME is not set: set ",
+          "GRAPHD_STATE_DIR, or give --state_dir");
+  }
+  return StrCat(home, "/.local/state/graphd");
 }
 
 std::vector<std::string> ListDirectory(const std::string& path) {

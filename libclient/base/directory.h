@@ -14,7 +14,8 @@ namespace graphd {
 
 // Returns the directory of a daemon's tensors unless it is told another: $GRAPHD_STATE_DIR if it is
 // set, /var/lib/graphd if this process is root's or may write there, and otherwise the user's XDG
-// state directory.
+// state directory. Throws Error(kInvalid) if XDG_STATE_HOME is not set and HOME is no
+// absolute path: a directory below /tmp could be somebody else's.
 std::string DefaultStateDir();
 
 // Returns the names in a directory, sorted, without "." and "..".

@@ -6,14 +6,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
 #include "base/failure.h"
 #include "base/strings.h"
+#include "base/threads/watched_thread.h"
 
 namespace graphd {
+namespace {
+
+// A slow disk makes progress within a call only if it has few bytes (WatchedThread).
+constexpr size_t kMostPerCall = size_t{64} << 20;
+
+}  // namespace
 
 void ThrowErrno(const std::string& what, const std::string& path) {
   const int error = errno;
@@ -77,8 +85,8 @@ void MakeDirectories(const std::string& path) {
 void ReadExactly(int fd, uint64_t offset, std::span<std::byte> out, const std::string& path) {
   size_t done = 0;
   while (done < out.size()) {
-    ssize_t got =
-        ::pread(fd, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+    ssize_t got = ::pread(fd, out.data() + done, std::min(out.size() - done, kMostPerCall),
+                          static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) ThrowErrno("can't read", path);
     if (got == 0) {
@@ -86,16 +94,18 @@ void ReadExactly(int fd, uint64_t offset, std::span<std::byte> out, const std::s
             offset + out.size(), " bytes or more; copy or partition it again");
     }
     done += static_cast<size_t>(got);
+    WatchedThread::CountProgress();
   }
 }
 
 void WriteExactly(int fd, std::span<const std::byte> bytes, const std::string& path) {
   size_t done = 0;
   while (done < bytes.size()) {
-    ssize_t put = ::write(fd, bytes.data() + done, bytes.size() - done);
+    ssize_t put = ::write(fd, bytes.data() + done, std::min(bytes.size() - done, kMostPerCall));
     if (put < 0 && errno == EINTR) continue;
     if (put < 0) ThrowErrno("can't write", path);
     done += static_cast<size_t>(put);
+    WatchedThread::CountProgress();
   }
 }
 
@@ -103,16 +113,18 @@ void WriteExactlyAt(int fd, uint64_t offset, std::span<const std::byte> bytes,
                     const std::string& path) {
   size_t done = 0;
   while (done < bytes.size()) {
-    ssize_t put =
-        ::pwrite(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+    ssize_t put = ::pwrite(fd, bytes.data() + done, std::min(bytes.size() - done, kMostPerCall),
+                           static_cast<off_t>(offset + done));
     if (put < 0 && errno == EINTR) continue;
     if (put < 0) ThrowErrno("can't write", path);
     done += static_cast<size_t>(put);
+    WatchedThread::CountProgress();
   }
 }
 
 void Sync(int fd, const std::string& path) {
   if (::fsync(fd) != 0) ThrowErrno("can't sync", path);
+  WatchedThread::CountProgress();
 }
 
 void SyncDirectory(const std::string& path) {

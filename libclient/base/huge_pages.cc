@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/threads/watched_thread.h"
+
 namespace graphd {
 namespace {
 
@@ -63,9 +65,16 @@ bool PopulateHugePages(std::byte* data, size_t bytes) noexcept {
     const int result = ::madvise(reinterpret_cast<void*>(at), some, kCollapse);
     if (result != 0 && (errno == ENOMEM || errno == EINVAL)) break;  // otherwise a page was in use
     at += some;
+    WatchedThread::CountProgress();
   }
-  // A kernel without MADV_POPULATE_WRITE allocates the pages when they are first written.
-  return ::madvise(data, bytes, kPopulateWrite) == 0 || errno == EINVAL;
+  for (size_t done = 0; done < bytes; done += kAtOnce) {
+    if (::madvise(data + done, std::min(kAtOnce, bytes - done), kPopulateWrite) != 0) {
+      // A kernel without MADV_POPULATE_WRITE allocates the pages when they are first written.
+      return errno == EINVAL;
+    }
+    WatchedThread::CountProgress();
+  }
+  return true;
 }
 
 void CollapsePages(std::byte* data, size_t bytes) noexcept {

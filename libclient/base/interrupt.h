@@ -5,7 +5,7 @@
 #include <future>
 #include <thread>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "graphd/interrupt.h"
 
 // Functions that wait and that the calling thread's InterruptCheck (graphd/interrupt.h) can

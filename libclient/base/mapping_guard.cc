@@ -11,8 +11,8 @@
 #include <cstdint>
 
 #include "base/file.h"
-#include "base/mutex.h"
 #include "base/strings.h"
+#include "base/threads/mutex.h"
 
 namespace graphd {
 

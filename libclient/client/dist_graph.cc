@@ -5,8 +5,8 @@
 #include <optional>
 #include <tuple>
 
-#include "base/mutex.h"
 #include "base/strings.h"
+#include "base/threads/mutex.h"
 #include "client/routing/edge_queries.h"
 #include "client/routing/graph_access.h"
 #include "client/tensors/tensor_source.h"
@@ -163,17 +163,12 @@ void DistGraph::DetachEdata(const std::string& name, EdgeTypeId etype) const {
 }
 
 RowCacheStatistics DistGraph::row_cache_statistics() const noexcept {
-  const CachedRows* rows = access_->cache();
-  if (rows == nullptr) return {};
-  const RowCacheCounts counts = rows->cache().counts();
-  return {counts.hits,
-          counts.misses,
-          counts.hit_bytes,
-          counts.inserted,
-          counts.evicted,
-          rows->cache().capacity(),
-          rows->cache().used_bytes(),
-          counts.kept};
+  const SharedRows* rows = access_->shared_rows();
+  const RowCache* cache = rows == nullptr ? nullptr : rows->cache();
+  if (cache == nullptr) return {};
+  const RowCacheCounts counts = cache->counts();
+  return {counts.hits,    counts.misses,     counts.hit_bytes,    counts.inserted,
+          counts.evicted, cache->capacity(), cache->used_bytes(), counts.kept};
 }
 
 TrafficCounts DistGraph::traffic() const noexcept {

@@ -139,30 +139,29 @@ std::shared_ptr<GraphAccess> OpenStandalone(const Options& options) {
       std::move(no_links), std::move(ports), std::make_shared<Traffic>(), options.timeout);
 }
 
-// Joins the row cache of this machine; returns null if the options want none, if no partition is
-// read over the network, or, with a warning, if a daemon does not know which data it has.
-std::unique_ptr<CachedRows> JoinCache(const Options& options, const GraphMeta& meta,
+// Returns what calls share of the partitions that are not mapped; null if all are mapped. Joins the
+// row cache of this machine if the options want one; warns, and uses none, if a daemon does not say
+// which data it has.
+std::unique_ptr<SharedRows> ShareRows(const Options& options, const GraphMeta& meta,
                                       const PartitionFeatures& merged,
                                       const std::vector<std::shared_ptr<DaemonLink>>& links,
                                       const std::vector<std::shared_ptr<const Partition>>& mapped,
                                       const std::vector<uint64_t>& data_ids) {
-  if (options.row_cache == 0) return nullptr;
-  uint64_t data = 0;
+  uint64_t data = 0, cache_bytes = options.row_cache;
   std::vector<bool> is_remote(links.size());
   for (const char c : meta.graph_name) data = CombineKeys(data, static_cast<unsigned char>(c));
   for (size_t p = 0; p < links.size(); p++) {
     data = CombineKeys(data, data_ids[p]);
-    if (mapped[p] != nullptr) continue;
-    is_remote[p] = true;
-    if (data_ids[p] == 0) {
+    is_remote[p] = mapped[p] == nullptr;
+    if (is_remote[p] && data_ids[p] == 0 && cache_bytes != 0) {
       LogWarning("the graphd at ", links[p]->peer(), " does not say which data it has, so that no ",
                  "rows are cached: it is older than this client, or a file changed while it was ",
                  "loaded, which its log says; upgrade it, or load the graph again");
-      return nullptr;
+      cache_bytes = 0;
     }
   }
   if (std::ranges::none_of(is_remote, std::identity())) return nullptr;
-  return std::make_unique<CachedRows>(options.row_cache, data, meta.book, is_remote, merged.nodes,
+  return std::make_unique<SharedRows>(cache_bytes, data, meta.book, is_remote, merged.nodes,
                                       merged.edges);
 }
 
@@ -219,10 +218,10 @@ std::shared_ptr<GraphAccess> Connect(const Options& options) {
     }
   }
   PartitionFeatures merged = MergeFeatures(*meta, std::move(features));
-  auto cache = JoinCache(options, *meta, merged, links, mapped, data_ids);
+  auto shared = ShareRows(options, *meta, merged, links, mapped, data_ids);
   return std::make_shared<GraphAccess>(meta, std::move(merged.nodes), std::move(merged.edges),
                                        std::move(mapped), std::move(links), std::move(ports),
-                                       std::move(traffic), options.timeout, std::move(cache));
+                                       std::move(traffic), options.timeout, std::move(shared));
 }
 
 // Returns a partition of this machine or, if it has none, any.

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/job_environment.h"
 
-#include <limits.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <optional>
 #include <string_view>
 
+#include "base/host_name.h"
 #include "base/strings.h"
 #include "client/environment.h"
 #include "wire/ip_config.h"
@@ -74,12 +72,7 @@ std::string TorchJobId(int world_size) {
   const std::string host = EnvironmentText("MASTER_ADDR"), port = EnvironmentText("MASTER_PORT");
   if (world_size < 2 || host.empty() || port.empty()) return "";
   // Every machine has this address and, in torchrun, the same default port.
-  std::string machine;
-  if (IsLoopbackAddress(host)) {
-    char name[HOST_NAME_MAX + 1] = "";
-    ::gethostname(name, sizeof name - 1);
-    machine = StrCat("@", name);
-  }
+  const std::string machine = IsLoopbackAddress(host) ? "@" + HostName() : "";
   return StrCat("torch-", host, ":", port, machine);
 }
 

@@ -22,6 +22,10 @@ struct Encoding {
   // Returns the encoding that stores elements as they are read.
   static Encoding Plain(DType dtype) noexcept { return {dtype, dtype, 1}; }
   bool is_plain() const noexcept { return stored == dtype; }
+  // Returns the bytes that a row is stored in, if readers get `row_bytes`.
+  size_t StoredBytes(size_t row_bytes) const noexcept {
+    return is_plain() ? row_bytes : row_bytes / DTypeSize(dtype) * DTypeSize(stored);
+  }
   bool operator==(const Encoding&) const = default;
 };
 

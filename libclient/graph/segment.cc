@@ -20,11 +20,41 @@
 namespace graphd {
 namespace {
 
-constexpr int kMaxSealTries = 5000;   // one per millisecond
-constexpr size_t kSampledPages = 64;  // to find out which kind of pages a segment is on
+constexpr int kMaxSealTries = 5000;     // one per millisecond
+constexpr size_t kSampledPages = 4096;  // to find out which kind of pages a segment is on
 constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
 
 uint64_t RoundUp(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
+
+// The kernel's account of a mapping of shared memory.
+struct Mapped {
+  bool is_hugetlb = false;
+  uint64_t huge_bytes = 0;  // those mapped as transparent huge pages
+};
+
+// Returns what /proc/self/smaps says about the mapping that begins at `base`.
+Mapped FindMapped(const std::byte* base) {
+  std::ifstream smaps("/proc/self/smaps");
+  char start[32];
+  std::snprintf(start, sizeof start, "%lx-", reinterpret_cast<unsigned long>(base));
+  Mapped found;
+  std::string line;
+  bool ours = false;
+  while (std::getline(smaps, line)) {
+    unsigned long kib = 0;
+    if (line.rfind(start, 0) == 0) {
+      ours = true;
+    } else if (!ours) {
+      continue;
+    } else if (std::sscanf(line.c_str(), "KernelPageSize: %lu", &kib) == 1) {
+      found.is_hugetlb = kib >= kHugePage / 1024;
+    } else if (std::sscanf(line.c_str(), "ShmemPmdMapped: %lu", &kib) == 1) {
+      found.huge_bytes = uint64_t{kib} << 10;
+      break;
+    }
+  }
+  return found;
+}
 
 }  // namespace
 
@@ -126,34 +156,34 @@ Tensor Segment::array(const std::string& name) const {
   return Tensor(spec->dtype(), spec->shape, base_ + spec->offset, std::move(self));
 }
 
-PageKind Segment::pages() const {
-  if (!base_) return PageKind::kSmall;
-  // The kernel tells about pages that this process has touched, and only about these.
-  const size_t step = RoundUp(std::max(mapped_ / kSampledPages, size_t{1}), kHugePage);
-  for (size_t at = 0; at < mapped_; at += step) {
-    static_cast<void>(*static_cast<const volatile std::byte*>(base_ + at));
+SegmentPages Segment::pages() const {
+  SegmentPages found;
+  found.small_bytes = size();
+  if (size() < kHugePage) return found;
+  // The kernel tells about pages that a mapping has touched, and only about these. The segment's
+  // own mapping would keep what is touched here as resident memory of this process.
+  std::byte* const base = MapAligned(fd_.get(), mapped_, PROT_READ, MAP_SHARED);
+  if (!base) return found;
+  ::madvise(base, mapped_, MADV_HUGEPAGE);
+  const uint64_t step = RoundUp(std::max<uint64_t>(mapped_ / kSampledPages, 1), kHugePage);
+  uint64_t touched = 0;  // bytes of the huge pages that could be there
+  for (uint64_t at = 0; at < mapped_; at += step) {
+    static_cast<void>(*static_cast<const volatile std::byte*>(base + at));
+    touched += std::min<uint64_t>(kHugePage, mapped_ - at);
   }
-  std::ifstream smaps("/proc/self/smaps");
-  char start[32];
-  std::snprintf(start, sizeof start, "%lx-", reinterpret_cast<unsigned long>(base_));
-  std::string line;
-  bool ours = false;
-  unsigned long resident_kib = 0;
-  while (std::getline(smaps, line)) {
-    if (line.rfind(start, 0) == 0) {
-      ours = true;
-    } else if (ours) {
-      unsigned long kib = 0;
-      if (std::sscanf(line.c_str(), "KernelPageSize: %lu", &kib) == 1 && kib >= 2048) {
-        return PageKind::kHugetlb;
-      }
-      if (std::sscanf(line.c_str(), "Rss: %lu", &kib) == 1) resident_kib = kib;
-      if (std::sscanf(line.c_str(), "ShmemPmdMapped: %lu", &kib) == 1) {
-        return kib > resident_kib / 2 ? PageKind::kTransparentHuge : PageKind::kSmall;
-      }
-    }
+  const Mapped mapped = FindMapped(base);
+  ::munmap(base, mapped_);
+  if (mapped.is_hugetlb) {
+    found = {PageKind::kHugetlb, size(), 0};
+  } else {
+    const double share = static_cast<double>(mapped.huge_bytes) / static_cast<double>(touched);
+    const auto estimate = static_cast<uint64_t>(share * static_cast<double>(size()));
+    found.huge_bytes = step == kHugePage ? mapped.huge_bytes : estimate;
+    // The last huge page may be larger than what the segment has of it.
+    found.huge_bytes = std::min(found.huge_bytes, size());
+    found.small_bytes = size() - found.huge_bytes;
   }
-  return PageKind::kSmall;
+  return found;
 }
 
 SegmentWriter::SegmentWriter(const std::string& name, SegmentLayout layout)

@@ -55,9 +55,18 @@ class SegmentLayout {
   uint64_t total_ = 0;
 };
 
-// The kind of pages that a segment is on.
+// A kind of pages.
 enum class PageKind { kSmall, kTransparentHuge, kHugetlb };
 const char* PageKindName(PageKind kind) noexcept;  // "4 KiB", "2 MiB transparent", "2 MiB hugetlb"
+
+// The kinds of pages that a segment is on.
+struct SegmentPages {
+  PageKind huge = PageKind::kTransparentHuge;  // the kind of its huge pages
+  uint64_t huge_bytes = 0;                     // those of the segment that are on huge pages
+  uint64_t small_bytes = 0;                    // the others
+  // Returns the kind that most bytes are on.
+  PageKind most() const noexcept { return huge_bytes > small_bytes ? huge : PageKind::kSmall; }
+};
 
 // A mapped, sealed segment. Held by shared_ptr; every method is const and thread-safe.
 class Segment : public std::enable_shared_from_this<Segment> {
@@ -75,9 +84,10 @@ class Segment : public std::enable_shared_from_this<Segment> {
   // Returns the stored elements as a tensor that shares the mapping. Don't write to it: the pages
   // are read-only. Throws Error(kNotFound).
   Tensor array(const std::string& name) const;
-  // Returns the most common kind of page among a sample of the segment's pages. Asks the kernel
-  // at each call (/proc/self/smaps); returns kSmall if it can't tell.
-  PageKind pages() const;
+  // Returns what the segment is on, pages of 2 MiB or not. Asks the kernel at each call
+  // (/proc/self/smaps), about a mapping of its own. Counts all pages of a segment of up to 8 GiB,
+  // and estimates by a sample of them beyond; returns small pages if the kernel can't tell.
+  SegmentPages pages() const;
 
  private:
   friend class SegmentWriter;

@@ -94,6 +94,26 @@ __attribute__((target("avx2"))) void GatherAndConvertBy256(const Convert& conver
   GatherAndConvert<0>(convert, table, row_elements, from, to, out);
 }
 
+// Converts rows that lie side by side, and writes them to their places. A kElements of 1 as above.
+template <size_t kElements, class From, class Convert, class To>
+inline void ConvertAndScatter(const Convert& convert, const From* source, size_t row_elements,
+                              std::span<const int64_t> to, To* out) noexcept {
+  const size_t size = kElements != 0 ? kElements : row_elements;
+  for (const int64_t row : to) {
+    To* target = out + static_cast<size_t>(row) * size;
+    for (size_t e = 0; e < size; e++) target[e] = convert(source[e]);
+    source += size;
+  }
+}
+
+template <class From, class Convert, class To>
+__attribute__((target("avx2"))) void ConvertAndScatterBy256(const Convert& convert,
+                                                            const From* source, size_t row_elements,
+                                                            std::span<const int64_t> to,
+                                                            To* out) noexcept {
+  ConvertAndScatter<0>(convert, source, row_elements, to, out);
+}
+
 }  // namespace
 
 void GatherRows(const std::byte* table, size_t row_bytes, std::span<const int64_t> from,
@@ -127,6 +147,19 @@ void ScatterRows(const std::byte* source, size_t row_bytes, std::span<const int6
                 run * row_bytes);
     i += run;
   }
+}
+
+void ScatterRows(const Encoding& encoding, const std::byte* source, size_t row_bytes,
+                 std::span<const int64_t> to, std::byte* out) noexcept {
+  if (encoding.is_plain()) return ScatterRows(source, row_bytes, to, out);
+  const size_t row_elements = row_bytes / DTypeSize(encoding.dtype);
+  VisitDecoder(encoding, [&](auto narrow, auto convert, auto read) {
+    const auto* from = reinterpret_cast<const decltype(narrow)*>(source);
+    auto* target = reinterpret_cast<decltype(read)*>(out);
+    if (row_elements == 1) return ConvertAndScatter<1>(convert, from, 1, to, target);
+    if (kHasAvx2) return ConvertAndScatterBy256(convert, from, row_elements, to, target);
+    ConvertAndScatter<0>(convert, from, row_elements, to, target);
+  });
 }
 
 }  // namespace graphd

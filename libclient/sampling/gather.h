@@ -23,4 +23,9 @@ void GatherRows(const FeatureTable& table, std::span<const int64_t> from,
 void ScatterRows(const std::byte* source, size_t row_bytes, std::span<const int64_t> to,
                  std::byte* out) noexcept;
 
+// Does the same with rows of a feature as they are stored, and converts them as the other
+// GatherRows does: rows of `out` have `row_bytes`.
+void ScatterRows(const Encoding& encoding, const std::byte* source, size_t row_bytes,
+                 std::span<const int64_t> to, std::byte* out) noexcept;
+
 }  // namespace graphd

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "store/log/store_state.h"
 #include "store/memory_name.h"
 #include "store/rows/arena.h"

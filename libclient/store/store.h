@@ -84,6 +84,8 @@ class Store {
   // Writes all changed pages back at full speed. Throws Error if pages can't be written; they stay
   // in memory and in the log.
   void WriteBackNow() { write_back_.RunCycle(); }
+  // Refuses new pushes from now on with Error(kUnavailable): for the end of the process.
+  void RefusePushes() { pipeline_->Refuse(); }
   WriteBack::Progress write_back_progress() const noexcept { return write_back_.progress(); }
 
   // Returns why the table can't be trusted (it lost pushes, or a restore is unfinished), or an

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "store/log/store_state.h"
 #include "store/persistent_arena.h"
 #include "store/rows/memory_budget.h"
@@ -88,9 +88,9 @@ class TableCatalog {
   std::atomic<uint32_t> next_id_;
 
   // Serialises changes of the tables and their descriptions.
-  Mutex specs_mutex_ GRAPHD_ACQUIRED_BEFORE(state_mutex_, tables_mutex_);
+  Mutex specs_mutex_ GRAPHD_ACQUIRED_BEFORE(state_mutex_, tables_mutex_){Mutex::kHeldLong};
   // Serialises changes of the StoreState in RocksDB.
-  Mutex state_mutex_ GRAPHD_ACQUIRED_BEFORE(tables_mutex_);
+  Mutex state_mutex_ GRAPHD_ACQUIRED_BEFORE(tables_mutex_){Mutex::kHeldLong};
   // Pushes take it, so its holder never waits for the disk. The maps only change while specs_mutex_
   // is held, too.
   mutable SharedMutex tables_mutex_;

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "base/threads/watched_thread.h"
 
 namespace graphd::store {
 namespace {
@@ -372,6 +373,7 @@ void TensorHost::OnCallerLeft(uint64_t key) {
 
 // Ends the leases and the tensors of jobs that have been gone for too long.
 void TensorHost::Sweep() {
+  const WatchedThread watched("leases");
   MutexLock lock(mutex_);
   while (!stopping_) {
     wake_.WaitFor(mutex_, kSweepInterval);
@@ -481,6 +483,14 @@ std::vector<ShareMemory> TensorHost::Memory() const {
 std::string TensorHost::trouble() const {
   const MutexLock lock(mutex_);
   return store_ ? store_->trouble() : "";
+}
+
+void TensorHost::RefusePushes() {
+  {
+    const MutexLock lock(mutex_);
+    if (!store_) return;
+  }
+  opened_store().RefusePushes();
 }
 
 void TensorHost::WriteBackNow() {

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "graph/tensor_share.h"
 #include "store/job_leases.h"
 #include "store/share_layout.h"
@@ -124,6 +124,8 @@ class TensorHost {
   // Writes all changed rows back at full speed; status() shows the progress. Throws as
   // Store::WriteBackNow.
   void WriteBackNow();
+  // Store::RefusePushes.
+  void RefusePushes();
   // Returns nothing before the first tensor was created.
   std::optional<StoreStatus> status() const;
 
@@ -171,7 +173,7 @@ class TensorHost {
   const Options options_;
 
   // Serialises changes that are stored on the disk, and is held while they are written.
-  Mutex changes_mutex_ GRAPHD_ACQUIRED_BEFORE(mutex_);
+  Mutex changes_mutex_ GRAPHD_ACQUIRED_BEFORE(mutex_){Mutex::kHeldLong};
   // The layout of the table that is being created; null: the tables of earlier processes are
   // opened.
   const ShareLayout* creating_ GRAPHD_GUARDED_BY(changes_mutex_) = nullptr;

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "store/rows/page_db.h"
 
 namespace graphd::store {

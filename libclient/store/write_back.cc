@@ -11,6 +11,7 @@
 #include "base/failure.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "base/threads/watched_thread.h"
 
 namespace graphd::store {
 namespace {
@@ -187,6 +188,7 @@ bool WriteBack::WriteTable(Table& table, uint64_t last_lsn) {
   bool complete = true;
   for (uint64_t page = table.NextDirty(0); page < end;) {
     pages.clear();
+    WatchedThread::CountProgress();
     uint64_t lsn = 0, size = 0;
     for (; page < end && pages.size() < most; page = table.NextDirty(page + 1)) {
       std::vector<std::byte>& copy = bytes[pages.size()];
@@ -231,6 +233,7 @@ bool WriteBack::WriteTable(Table& table, uint64_t last_lsn) {
 bool WriteBack::StartsEarly() const { return log_half_full_ && trouble_.empty(); }
 
 void WriteBack::Run() {
+  const WatchedThread watched("write-back");
   for (bool stopped = false; !stopped;) stopped = LogFailure("write-back", [this] { RunLoop(); });
 }
 

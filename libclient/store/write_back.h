@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "store/log/pipeline.h"
 #include "store/persistent_arena.h"
 #include "store/rows/memory_budget.h"
@@ -107,7 +107,8 @@ class WriteBack {
   PersistentArena* const arena_;
   Pipeline* pipeline_ = nullptr;
 
-  Mutex cycle_mutex_ GRAPHD_ACQUIRED_BEFORE(mutex_);  // held for the whole of a cycle
+  // Held for the whole of a cycle.
+  Mutex cycle_mutex_ GRAPHD_ACQUIRED_BEFORE(mutex_){Mutex::kHeldLong};
   // It is held when a condition of wake_ becomes true, also an atomic one.
   mutable Mutex mutex_;
   CondVar wake_;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 
 namespace graphd {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "tls/tls_credentials.h"
 
 namespace graphd {

@@ -11,8 +11,8 @@
 #include "base/clock.h"
 #include "base/fork.h"
 #include "base/huge_pages.h"
-#include "base/mutex.h"
 #include "base/strings.h"
+#include "base/threads/mutex.h"
 
 namespace graphd {
 namespace {

@@ -176,6 +176,17 @@ Error FromKj(const kj::Exception& exception, const std::string& peer) {
   return Error(ErrorCode::kInternal, peer + ": " + text);
 }
 
+void NoticeVanishedPeer(int fd, std::chrono::seconds idle, std::chrono::seconds interval,
+                        std::chrono::milliseconds unacknowledged) {
+  const int one = 1;
+  const auto first = static_cast<int>(idle.count()), next = static_cast<int>(interval.count());
+  const auto limit = static_cast<unsigned>(unacknowledged.count());
+  ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &first, sizeof first);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &next, sizeof next);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
+}
+
 ClientSocket ConnectTcp(const std::string& address, uint16_t port, int timeout_ms, TlsKeys* keys,
                         SecretFile* secret) {
   const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);
@@ -185,6 +196,7 @@ ClientSocket ConnectTcp(const std::string& address, uint16_t port, int timeout_m
   };
   const auto connect = [&] {
     ClientSocket socket{OpenTcp(address, port, static_cast<int>(left().count()))};
+    NoticeVanishedPeer(socket.fd.get(), kClientIdle, kClientProbe, kClientUnacknowledged);
     const std::string peer = "the graphd at " + HostPort(address, port);
     socket.tls = ShakeHands(socket.fd.get(), peer, left(), keys, secret);
     return socket;
@@ -233,6 +245,7 @@ sockaddr_un UnixAddress(const std::string& path) {
 
 UniqueFd ConnectUnix(const std::string& path, int timeout_ms) {
   sockaddr_un address = UnixAddress(path);
+  CheckSocketDirectory(path);
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) ThrowErrno("can't make a socket for", path);
   // If the backlog is full, connect fails with EAGAIN, and no event reports free room. Retry.

@@ -5,6 +5,7 @@
 
 #include <sys/un.h>
 
+#include <chrono>
 #include <memory>
 
 #include "base/file.h"
@@ -93,13 +94,25 @@ auto AsKj(F&& f) {
   }
 }
 
+// The times with which clients call NoticeVanishedPeer.
+constexpr auto kClientIdle = std::chrono::seconds(15);
+constexpr auto kClientProbe = std::chrono::seconds(5);
+constexpr auto kClientUnacknowledged = std::chrono::milliseconds(60'000);
+
+// Lets the kernel end a TCP connection whose peer's machine has vanished, `unacknowledged` after it
+// was last heard of: Linux sends probes after `idle` without data, one each `interval`, and lets
+// this time decide instead of their number.
+void NoticeVanishedPeer(int fd, std::chrono::seconds idle, std::chrono::seconds interval,
+                        std::chrono::milliseconds unacknowledged);
+
 // Connect to `address:port` or to the socket file within the timeout. The returned socket is
-// non-blocking and, for TCP, has TCP_NODELAY. Throw Error(kUnavailable) with the address and the
-// reason; ConnectUnix throws Error(kDenied) if the user may not connect to the socket file, or if a
-// user listens there who is not trusted (wire/trusted_users.h). With `keys` or with `secret`, whose
-// changed files are read again, ConnectTcp also makes the handshake of TLS or of the shared secret,
-// and throws as ConnectTls or ConnectWithSecret does; it connects once more before it throws
-// Error(kDenied).
+// non-blocking and, for TCP, has TCP_NODELAY and ends about a minute after the peer's machine has
+// vanished. Throw Error(kUnavailable) with the address
+// and the reason; ConnectUnix throws Error(kDenied) if the user may not connect to the socket file,
+// or if a user listens there, or owns its directory, who is not trusted (wire/trusted_users.h).
+// With `keys` or with `secret`, whose changed files are read again, ConnectTcp also makes the
+// handshake of TLS or of the shared secret, and throws as ConnectTls or ConnectWithSecret does; it
+// connects once more before it throws Error(kDenied).
 ClientSocket ConnectTcp(const std::string& address, uint16_t port, int timeout_ms,
                         TlsKeys* keys = nullptr, SecretFile* secret = nullptr);
 UniqueFd ConnectUnix(const std::string& path, int timeout_ms);

@@ -71,15 +71,6 @@ void WriteGraph(const GraphMeta& meta, wire::Graph::Builder out) {
   out.setHaloHops(meta.halo_hops);
 }
 
-std::shared_ptr<const GraphMeta> ReadGraph(wire::Graph::Reader in, const std::string& peer) {
-  const ReceivedGraph graph(in, peer);
-  if (!graph.missing().empty()) {
-    Throw(ErrorCode::kCorrupt, peer,
-          " describes an impossible graph: ", "the owners of its partition book are missing");
-  }
-  return graph.Complete([](const ReceivedGraph::Missing&, std::span<int32_t>) {});
-}
-
 void WriteLayout(const SegmentLayout& layout, wire::SegmentInfo::Builder out) {
   auto arrays = out.initArrays(static_cast<kj::uint>(layout.arrays().size()));
   kj::uint i = 0;
@@ -102,7 +93,7 @@ SegmentLayout ReadLayout(wire::SegmentInfo::Reader in, const std::string& peer) 
   for (auto array : BoundedList(in.getArrays(), "arrays")) {
     for (const uint8_t dtype : {array.getDtype(), array.getReadAs()}) {
       if (dtype > static_cast<uint8_t>(DType::kUInt64)) {
-        Throw(ErrorCode::kCorrupt, peer, ": unknown dtype ", dtype);
+        Throw(ErrorCode::kCorrupt, peer, ": unknown dtype ", int{dtype});
       }
     }
     const Encoding encoding{static_cast<DType>(array.getDtype()),

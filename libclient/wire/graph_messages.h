@@ -17,10 +17,9 @@ void WriteHello(wire::Hello::Builder hello);
 // Throws Error(kVersion), with both versions and what to upgrade, unless the protocols agree.
 void CheckHello(wire::Hello::Reader hello, const std::string& peer);
 
-// Writes the graph. Of owners that are sent separately, it writes the number only.
+// Writes the graph, for ReceivedGraph. Of owners that are sent separately, it writes the number
+// only.
 void WriteGraph(const GraphMeta& meta, wire::Graph::Builder out);
-// Reads a graph that has no separate owners. Throws Error(kCorrupt).
-std::shared_ptr<const GraphMeta> ReadGraph(wire::Graph::Reader in, const std::string& peer);
 
 void WriteLayout(const SegmentLayout& layout, wire::SegmentInfo::Builder out);
 SegmentLayout ReadLayout(wire::SegmentInfo::Reader in, const std::string& peer);

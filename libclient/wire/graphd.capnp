@@ -4,7 +4,10 @@
 # graphd/partition_book.h), in 4 bytes while the type has fewer than 2^32 objects, else in 8.
 #
 # Compatibility: `protocol` is raised when a message changes its meaning. If it differs, attach
-# fails with an error that names both numbers. New optional features get a bit in `features`.
+# fails with an error that names both numbers. New optional features get a bit in `features`, unless
+# new fields say as much: in messages of an older version they have their defaults, which mean what
+# was before. So a client asks for encoded rows (`takesEncoded`) only if `attach` has told it an
+# encoding, and the answer tells whether the daemon has sent them so.
 @0xb5c1f0d3a9e84c27;
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("graphd::wire");
@@ -66,6 +69,14 @@ struct Feature {
   name @2 :Text;
   dtype @3 :UInt8;         # graphd::DType that readers get
   rowShape @4 :List(Int64);
+  encoding @5 :Encoding;   # null: rows are stored and sent as readers get them
+}
+
+# The form in which a feature is stored, and in which its rows can be sent. Mirrors
+# graphd::Encoding, whose other dtype is that of the feature.
+struct Encoding {
+  stored @0 :UInt8;        # graphd::DType
+  scale @1 :Float32 = 1;
 }
 
 # Mirrors graphd::ArraySpec.
@@ -177,8 +188,14 @@ struct Status {
     numNodes @1 :Int64;
     numEdges @2 :Int64;
     bytes @3 :UInt64;
-    pages @4 :Text;
+    pages @4 :Text;        # the most common kind
     indexBytes @5 :UInt64;  # derived arrays, not included in `bytes`
+    pageBytes @6 :List(PageBytes);  # `bytes` by kinds of pages, the most common one first
+  }
+  # Mirrors graphd::PageBytes.
+  struct PageBytes {
+    pages @0 :Text;
+    bytes @1 :UInt64;
   }
   struct JobStatus {
     jobId @0 :Text;
@@ -188,6 +205,12 @@ struct Status {
     members @4 :List(Member);
     fingerprint @5 :Text;  # the version of the graph that it uses
     mappedReads @6 :MappedReads;  # by its members, as far as they have told
+    requests @7 :UInt64;   # those of the job that have arrived since it attached
+    rowsServed @8 :UInt64;
+    edgesSampled @9 :UInt64;
+    bytesSent @10 :UInt64;
+    memoryBytes @11 :UInt64;  # for its requests and answers, in use
+    owner @12 :Text;       # the user who has begun it, as "uid 1000" or "certificate NAME"; may be empty
   }
   struct GraphVersion {
     id @0 :Text;           # the same at all daemons; empty: no switch has brought it
@@ -236,6 +259,10 @@ struct JobHost {
   endedAt @7 :Float64;    # when it failed or ended, in seconds since 1970; 0: it has not
   reason @8 :Text;
   grace @9 :Float64;      # seconds that trainers have to end
+  # The plan for this attempt, which only the job's first host has.
+  trainers @10 :List(UInt32);   # by slot of the job; empty: as launched
+  away @11 :List(UInt32);       # hosts that take no part
+  uncounted @12 :UInt32;  # attempts so far that count as no restart after a failure
 }
 
 # The knowledge about a job that works without its launcher, also after its end.
@@ -320,18 +347,19 @@ struct EdgeIndex {
 interface Session {
   # Samples one hop: applies every rule to its seeds (own nodes, unless the rule is outward), and
   # also returns features of own seeds. `cached` and `notCached` count the rows of this daemon that
-  # the client's cache had, or had not, since its last message.
+  # the client's cache had, or had not, since its last message. `takesEncoded`: the client decodes
+  # rows that are sent as they are stored (Feature.encoding); `encoded`: they are sent so.
   hop @0 (part :Int32, seeds :List(Seeds), rules :List(SamplingRule), rows :List(SeedRows),
-          cached :UInt64, notCached :UInt64)
-      -> (samples :List(Sampled), rows :List(Data));
+          cached :UInt64, notCached :UInt64, takesEncoded :Bool)
+      -> (samples :List(Sampled), rows :List(Data), encoded :Bool);
 
   # Returns rows of a feature by type-wise id, in the order of `ids`.
   gather @1 (part :Int32, isEdge :Bool, type :Int32, name :Text, ids :Data, cached :UInt64,
-             notCached :UInt64) -> (rows :Data);
+             notCached :UInt64, takesEncoded :Bool) -> (rows :Data, encoded :Bool);
 
   # Returns `count` rows from local row `begin` on.
-  slice @2 (part :Int32, isEdge :Bool, type :Int32, name :Text, begin :Int64, count :Int64)
-      -> (rows :Data);
+  slice @2 (part :Int32, isEdge :Bool, type :Int32, name :Text, begin :Int64, count :Int64,
+            takesEncoded :Bool) -> (rows :Data, encoded :Bool);
 
   # Returns when every trainer of the job has called it. Fails after `timeout` milliseconds (0:
   # never); a failed call does not count for the other trainers. Served by the daemon of partition 0.

@@ -12,6 +12,7 @@
 
 #include "base/directory.h"
 #include "base/file.h"
+#include "base/host_name.h"
 #include "base/strings.h"
 
 namespace graphd {
@@ -168,9 +169,9 @@ std::string RuntimeDir() {
     return std::string(xdg) + "/graphd";
   }
   // Home directories may be shared by machines, sockets can't be.
-  char host[65] = {};
+  const std::string host = HostName();
   const char* const home = std::getenv("HOME");
-  if (home == nullptr || *home != '/' || ::gethostname(host, sizeof host - 1) != 0) {
+  if (home == nullptr || *home != '/' || host.empty()) {
     Throw(ErrorCode::kInvalid, "there is no directory for sockets: set GRAPHD_RUNTIME_DIR");
   }
   return StrCat(home, "/.cache/graphd/", host);
@@ -181,16 +182,24 @@ std::string SocketPath(const std::string& runtime_dir, const std::string& server
   return StrCat(runtime_dir, "/", server_name, "/", port, ".sock");
 }
 
-std::string FindSocket(const std::string& server_name, uint16_t port) {
-  std::string system = SocketPath("/run/graphd", server_name, port);
+std::string FindRuntimeDir(const std::string& path) {
+  const std::string system = "/run/graphd";
   std::string own;
   try {
-    own = SocketPath(RuntimeDir(), server_name, port);
+    own = RuntimeDir();
   } catch (const Error&) {
     return system;  // a user without a directory for sockets runs no server
   }
-  return !std::getenv("GRAPHD_RUNTIME_DIR") && !FileExists(own) && FileExists(system) ? system
-                                                                                      : own;
+  const auto has = [&](const std::string& directory) {
+    return FileExists(StrCat(directory, "/", path));
+  };
+  return std::getenv("GRAPHD_RUNTIME_DIR") == nullptr && !has(own) && has(system) ? system : own;
+}
+
+std::string FindSocket(const std::string& server_name, uint16_t port,
+                       const std::string& runtime_dir) {
+  const std::string path = StrCat(server_name, "/", port, ".sock");
+  return StrCat(runtime_dir.empty() ? FindRuntimeDir(path) : runtime_dir, "/", path);
 }
 
 namespace {

@@ -69,9 +69,14 @@ std::string RuntimeDir();
 // Returns <runtime_dir>/<server_name>/<port>.sock.
 std::string SocketPath(const std::string& runtime_dir, const std::string& server_name,
                        uint16_t port);
-// Returns the socket that a client should use: the one in RuntimeDir(), or the one in /run/graphd
-// if only that exists (a system server, used by somebody who runs no server of their own).
-std::string FindSocket(const std::string& server_name, uint16_t port);
+// Returns the directory in which a client should look for `path`, a server's directory or socket:
+// RuntimeDir(), or /run/graphd if only that has it (a system server, used by somebody who runs no
+// server of their own).
+std::string FindRuntimeDir(const std::string& path);
+// Returns the socket that a client should use: the one in `runtime_dir`, or if that is empty, in
+// FindRuntimeDir().
+std::string FindSocket(const std::string& server_name, uint16_t port,
+                       const std::string& runtime_dir = "");
 // Returns a hint for an error about a server that has no socket in its directory: the names of the
 // servers that have sockets in the same runtime directory; empty if there are none.
 std::string OtherServersHint(const std::string& socket_directory);

@@ -7,6 +7,15 @@
 #include "wire/bounded_list.h"
 
 namespace graphd {
+namespace {
+
+std::vector<uint32_t> ReadNumbers(capnp::List<uint32_t>::Reader in, const char* what) {
+  std::vector<uint32_t> numbers;
+  for (const uint32_t number : BoundedList(in, what)) numbers.push_back(number);
+  return numbers;
+}
+
+}  // namespace
 
 const char* JobPhaseName(JobPhase phase) noexcept {
   switch (phase) {
@@ -24,6 +33,10 @@ const char* JobPhaseName(JobPhase phase) noexcept {
       return "stopped";
     case JobPhase::kOver:
       return "over";
+    case JobPhase::kAway:
+      return "away";
+    case JobPhase::kLeft:
+      return "left";
   }
   return "unknown";
 }
@@ -39,6 +52,9 @@ void WriteHost(const JobHost& host, wire::JobHost::Builder out) {
   out.setEndedAt(host.ended_at);
   out.setReason(host.reason);
   out.setGrace(host.grace);
+  out.setTrainers(kj::arrayPtr(host.trainers.data(), host.trainers.size()));
+  out.setAway(kj::arrayPtr(host.away.data(), host.away.size()));
+  out.setUncounted(host.uncounted);
 }
 
 JobHost ReadHost(wire::JobHost::Reader in) {
@@ -53,11 +69,19 @@ JobHost ReadHost(wire::JobHost::Reader in) {
   if (!std::isfinite(in.getEndedAt())) {
     Throw(ErrorCode::kInvalid, "a report of a job has an end at no time: ", in.getEndedAt());
   }
-  return {in.getHost(),          in.getSequence(),
-          in.getName().cStr(),   static_cast<JobPhase>(in.getPhase()),
-          in.getAttempt(),       in.getPort(),
-          in.getCode(),          in.getEndedAt(),
-          in.getReason().cStr(), in.getGrace()};
+  return {in.getHost(),
+          in.getSequence(),
+          in.getName().cStr(),
+          static_cast<JobPhase>(in.getPhase()),
+          in.getAttempt(),
+          in.getPort(),
+          in.getCode(),
+          in.getEndedAt(),
+          in.getReason().cStr(),
+          in.getGrace(),
+          ReadNumbers(in.getTrainers(), "numbers of trainers"),
+          ReadNumbers(in.getAway(), "hosts that are away"),
+          in.getUncounted()};
 }
 
 void WriteRecord(const JobRecord& record, wire::JobRecord::Builder out) {

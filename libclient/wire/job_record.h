@@ -13,15 +13,17 @@ namespace graphd {
 // The phase of one host's part of a job. The trainers of all hosts start when every host is
 // kReady with the same attempt.
 enum class JobPhase : uint8_t {
-  kPreparing,  // waits for its daemon
+  kPreparing,  // waits for its daemon, or for the end of the trainers of the attempt before
   kReady,      // may start its trainers
   kRunning,
   kFinished,  // all of its trainers have succeeded
   kFailed,    // a trainer of this attempt has failed; another attempt may follow
   kStopped,   // the job can't continue, or was stopped by a user
   kOver,      // nothing of the job remains on the host
+  kAway,      // takes no part in this attempt, and waits for the next
+  kLeft,      // takes no part any more; the job goes on
 };
-inline constexpr int kJobPhases = 7;
+inline constexpr int kJobPhases = 9;
 inline constexpr double kMaxGraceSeconds = 86400;
 
 // Returns the phase's name, such as "running".
@@ -37,8 +39,16 @@ struct JobHost {
   uint16_t port = 0;     // a free one of rank 0's host, for MASTER_PORT; 0: unknown
   int32_t code = 0;      // the exit code, if the part has failed or ended
   double ended_at = 0;   // when it failed or ended, in seconds since 1970; 0: it has not
-  std::string reason;    // the reason why it failed, a sentence without a full stop
-  double grace = 0;      // seconds that trainers have to end
+  // The reason why it failed, a sentence without a full stop; or, away, why its trainers ended:
+  // empty if its supervisor was started again.
+  std::string reason;
+  // Seconds that trainers have to end: when the job is stopped or, as a part of the first host's
+  // plan, when those of the attempt before make room for this one.
+  double grace = 0;
+  // The plan for the attempt, which the job's first host makes: only its reports have one.
+  std::vector<uint32_t> trainers;  // by slot of the job; empty: as launched
+  std::vector<uint32_t> away;      // the hosts that take no part
+  uint32_t uncounted = 0;          // attempts so far that count as no restart after a failure
 };
 
 // The knowledge about a job that works without its launcher, also after its end.

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/failure.h"
-#include "base/run_threads.h"
+#include "base/threads/run_threads.h"
 #include "wire/connection.h"
 
 namespace graphd {

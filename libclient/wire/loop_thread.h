@@ -7,7 +7,7 @@
 #include <future>
 #include <thread>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 
 namespace graphd {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/file.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 
 namespace graphd {
 

@@ -51,6 +51,12 @@ void WriteJob(const JobStatus& job, wire::Status::JobStatus::Builder out) {
     members[i].setPeer(member.peer);
     members[i].setAttempt(member.attempt);
   }
+  out.setRequests(job.requests);
+  out.setRowsServed(job.rows_served);
+  out.setEdgesSampled(job.edges_sampled);
+  out.setBytesSent(job.bytes_sent);
+  out.setMemoryBytes(job.memory_bytes);
+  out.setOwner(job.owner);
 }
 
 JobStatus ReadJob(wire::Status::JobStatus::Reader in) {
@@ -62,23 +68,30 @@ JobStatus ReadJob(wire::Status::JobStatus::Reader in) {
   }
   job.fingerprint = in.getFingerprint().cStr();
   job.mapped_reads = ReadMappedReads(in.getMappedReads());
+  job.requests = in.getRequests();
+  job.rows_served = in.getRowsServed();
+  job.edges_sampled = in.getEdgesSampled();
+  job.bytes_sent = in.getBytesSent();
+  job.memory_bytes = in.getMemoryBytes();
+  job.owner = in.getOwner().cStr();
   return job;
 }
 
 }  // namespace
 
 std::string WhatIsNotWritten(const StoreStatus& store) {
-  // Without a number, write-back had not begun yet.
+  // Without a number, write-back had not begun yet, and maybe no row had changed.
   const std::string rows =
       store.written_bytes < store.changed_bytes
           ? StrCat("not all ", HumanBytes(store.changed_bytes), " of changed rows are written back")
-          : "not all changed rows are written back";
+          : "rows that had changed may not be written back";
   if (!store.memory.empty()) {
     return StrCat(rows, "; they stay in ", store.memory,
                   ", from which the next start on this machine continues, unless the machine is "
                   "restarted before");
   }
-  if (store.durability == "none") return rows + ", and are lost, since --durability is none";
+  if (store.durability == "none")
+    return rows + "; rows that are not written back are lost, since --durability is none";
   return rows + "; the next start reads them from the push log";
 }
 
@@ -153,6 +166,11 @@ void WriteStatus(const ServerStatus& status, wire::Status::Builder out) {
     partitions[i].setBytes(partition.bytes);
     partitions[i].setPages(partition.pages);
     partitions[i].setIndexBytes(partition.index_bytes);
+    auto pages = partitions[i].initPageBytes(Size(partition.page_bytes.size()));
+    for (kj::uint j = 0; j < pages.size(); j++) {
+      pages[j].setPages(partition.page_bytes[j].pages);
+      pages[j].setBytes(partition.page_bytes[j].bytes);
+    }
   }
   auto graphs = out.initGraphs(Size(status.graphs.size()));
   for (kj::uint i = 0; i < graphs.size(); i++) {
@@ -209,6 +227,9 @@ ServerStatus ReadStatus(wire::Status::Reader in) {
     status.partitions.push_back({partition.getPart(), partition.getNumNodes(),
                                  partition.getNumEdges(), partition.getBytes(),
                                  partition.getPages().cStr(), partition.getIndexBytes()});
+    for (auto pages : BoundedList(partition.getPageBytes(), "kinds of pages")) {
+      status.partitions.back().page_bytes.push_back({pages.getPages().cStr(), pages.getBytes()});
+    }
   }
   for (auto graph : BoundedList(in.getGraphs(), "graphs")) {
     status.graphs.push_back({graph.getId().cStr(), graph.getPartConfig().cStr(),

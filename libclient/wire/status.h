@@ -75,6 +75,10 @@ struct JobStatus {
   std::vector<MemberStatus> members;
   std::string fingerprint = {};  // the version of the graph that it uses
   MappedReads mapped_reads = {};
+  // Counts of the daemon's work for it since its first member attached.
+  uint64_t requests = 0, rows_served = 0, edges_sampled = 0, bytes_sent = 0;
+  uint64_t memory_bytes = 0;  // for its requests and answers, in use
+  std::string owner = {};     // "uid 1000" or "certificate NAME"; empty: not known
 };
 
 // A version of the graph that a daemon serves.
@@ -86,12 +90,21 @@ struct GraphVersionStatus {
   uint32_t jobs = 0;        // the number of those that use it
 };
 
+// The memory that is on pages of one kind.
+struct PageBytes {
+  std::string pages;  // "2 MiB transparent", ...
+  uint64_t bytes = 0;
+  bool operator==(const PageBytes&) const = default;
+};
+
 struct PartitionStatus {
   PartId part;
   int64_t num_nodes = 0, num_edges = 0;  // owned
   uint64_t bytes = 0;
-  std::string pages;         // "2 MiB transparent", ...
+  std::string pages;         // the most common kind of its pages: "2 MiB transparent", ...
   uint64_t index_bytes = 0;  // derived arrays, not included in `bytes`
+  // `bytes` by kinds of pages, the most common one first; empty from older daemons.
+  std::vector<PageBytes> page_bytes = {};
 };
 
 // The reason why a daemon takes no new jobs.

@@ -27,6 +27,7 @@ _graphctl() {
       ''::partition) verb='partition' ;;
       ''::plan) verb='plan' ;;
       ''::ps) verb='ps' ;;
+      ''::restart) verb='restart' ;;
       ''::stop) verb='stop' ;;
       ''::server) verb='server' ;;
       ''::status) verb='status' ;;
@@ -80,21 +81,22 @@ _graphctl() {
         *::--ip-config | *::--ip_config | *::--job | *::--jobs | *::--keys | *::--launcher | \
         *::--level | *::--limit | *::--lines | *::--log-dir | *::--log_dir | *::--master-port | \
         *::--master_port | *::--max-restarts | *::--max_restarts | *::--memory | \
-        *::--memory-dir | *::--memory_dir | *::--nodes | *::--num-hops | *::--num-nodes | \
-        *::--num-omp-threads | *::--num-parts | *::--num-samplers | *::--num-servers | \
-        *::--num-trainers | *::--num-trainers-per-machine | *::--num_hops | *::--num_nodes | \
-        *::--num_omp_threads | *::--num_parts | *::--num_samplers | *::--num_servers | \
-        *::--num_trainers | *::--num_trainers_per_machine | *::--objtype | *::--optimizer | \
-        *::--output | *::--part | *::--part-config | *::--part-method | *::--part_config | \
-        *::--part_method | *::--python | *::--reason | *::--rel-data-path | *::--rel_data_path | \
-        *::--runtime-dir | *::--runtime_dir | *::--script-folder | *::--script_folder | \
-        *::--secret | *::--seed | *::--separator | *::--server-grace | *::--server-name | \
-        *::--server_grace | *::--server_name | *::--since | *::--split | *::--src-col | \
-        *::--src_col | *::--ssh-config | *::--ssh-port | *::--ssh-username | *::--ssh_config | \
-        *::--ssh_port | *::--ssh_username | *::--stall-timeout | *::--stall_timeout | \
-        *::--start-timeout | *::--start_timeout | *::--state-dir | *::--state_dir | \
-        *::--store-as | *::--store_as | *::--tensor | *::--tensors | *::--timeout | \
-        *::--trainer-hosts | *::--trainer_hosts | *::--wait | *::--workspace | *::-n)
+        *::--memory-dir | *::--memory_dir | *::--min-trainers | *::--min_trainers | *::--nodes | \
+        *::--num-hops | *::--num-nodes | *::--num-omp-threads | *::--num-parts | \
+        *::--num-samplers | *::--num-servers | *::--num-trainers | \
+        *::--num-trainers-per-machine | *::--num_hops | *::--num_nodes | *::--num_omp_threads | \
+        *::--num_parts | *::--num_samplers | *::--num_servers | *::--num_trainers | \
+        *::--num_trainers_per_machine | *::--objtype | *::--optimizer | *::--output | \
+        *::--part | *::--part-config | *::--part-method | *::--part_config | *::--part_method | \
+        *::--python | *::--reason | *::--rel-data-path | *::--rel_data_path | *::--runtime-dir | \
+        *::--runtime_dir | *::--script-folder | *::--script_folder | *::--secret | *::--seed | \
+        *::--separator | *::--server-grace | *::--server-name | *::--server_grace | \
+        *::--server_name | *::--since | *::--split | *::--src-col | *::--src_col | \
+        *::--ssh-config | *::--ssh-port | *::--ssh-username | *::--ssh_config | *::--ssh_port | \
+        *::--ssh_username | *::--stall-timeout | *::--stall_timeout | *::--start-timeout | \
+        *::--start_timeout | *::--state-dir | *::--state_dir | *::--store-as | *::--store_as | \
+        *::--tensor | *::--tensors | *::--timeout | *::--trainer-hosts | *::--trainer_hosts | \
+        *::--wait | *::--workspace | *::-n)
         skip=yes ;;
     esac
   done
@@ -135,15 +137,15 @@ _graphctl() {
         --feat_cols | --grace | --graph-format | --graph-name | --graph_format | --graph_name | \
         --host-memory | --host-timeout | --host_memory | --host_timeout | --interval | --job | \
         --jobs | --keys | --limit | --lines | --log-dir | --log_dir | --master-port | \
-        --master_port | --max-restarts | --max_restarts | --memory | --num-hops | --num-nodes | \
-        --num-omp-threads | --num-parts | --num-samplers | --num-servers | --num-trainers | \
-        --num-trainers-per-machine | --num_hops | --num_nodes | --num_omp_threads | \
-        --num_parts | --num_samplers | --num_servers | --num_trainers | \
-        --num_trainers_per_machine | --part | --python | --reason | --seed | --server-grace | \
-        --server-name | --server_grace | --server_name | --since | --split | --src-col | \
-        --src_col | --ssh-port | --ssh-username | --ssh_port | --ssh_username | \
-        --stall-timeout | --stall_timeout | --start-timeout | --start_timeout | --store-as | \
-        --store_as | --tensor | --tensors | --timeout | --wait | -n)
+        --master_port | --max-restarts | --max_restarts | --memory | --min-trainers | \
+        --min_trainers | --num-hops | --num-nodes | --num-omp-threads | --num-parts | \
+        --num-samplers | --num-servers | --num-trainers | --num-trainers-per-machine | \
+        --num_hops | --num_nodes | --num_omp_threads | --num_parts | --num_samplers | \
+        --num_servers | --num_trainers | --num_trainers_per_machine | --part | --python | \
+        --reason | --seed | --server-grace | --server-name | --server_grace | --server_name | \
+        --since | --split | --src-col | --src_col | --ssh-port | --ssh-username | --ssh_port | \
+        --ssh_username | --stall-timeout | --stall_timeout | --start-timeout | --start_timeout | \
+        --store-as | --store_as | --tensor | --tensors | --timeout | --wait | -n)
         return ;;
   esac
   if [[ -n $paths ]]; then
@@ -153,7 +155,7 @@ _graphctl() {
   fi
   case $verb in
     '')
-      verbs='launch attach checkpoint config convert copy debug doctor inspect keys logs partition plan ps stop server status tensors top verify wait'
+      verbs='launch attach checkpoint config convert copy debug doctor inspect keys logs partition plan ps restart stop server status tensors top verify wait'
       options='-h --help --version'
       ;;
     'launch')
@@ -162,13 +164,13 @@ _graphctl() {
         --trainer_hosts --part_config --num_servers --state_dir --durability --memory_dir
         --embedding_memory --graphd --keys --secret --insecure --start_timeout --launcher
         --num_trainers --num_samplers --row_cache --num_omp_threads --extra_envs --master_port
-        --log_dir --keep_alive --server_grace --detach --max_restarts --graph_format --dry_run
-        --json'
+        --log_dir --keep_alive --server_grace --detach --max_restarts --min_trainers
+        --graph_format --dry_run --json'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
         --ssh-accept-new --connect-timeout --host-timeout --trainer-hosts --part-config
         --num-servers --state-dir --memory-dir --embedding-memory --start-timeout --num-trainers
         --num-samplers --row-cache --num-omp-threads --extra-envs --master-port --log-dir
-        --keep-alive --server-grace --max-restarts --graph-format --dry-run'
+        --keep-alive --server-grace --max-restarts --min-trainers --graph-format --dry-run'
       ;;
     'attach')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
@@ -318,6 +320,13 @@ _graphctl() {
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
         --ssh-accept-new --connect-timeout --host-timeout'
+      ;;
+    'restart')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
+        --trainer_hosts --num_trainers --grace'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout --trainer-hosts --num-trainers'
       ;;
     'stop')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port

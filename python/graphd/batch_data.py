@@ -15,6 +15,13 @@ from .schema import Types
 class LayerData:
     """The data that the blocks of one layer have in common in all batches.
 
+    Parameters
+    ----------
+    types : Types
+    layer : int
+    has_edge_ids : bool
+        Whether the batches have ids of edges, or can get them.
+
     Attributes
     ----------
     types : Types
@@ -23,13 +30,16 @@ class LayerData:
         For each type a dict from a name to a function of the batch.
     """
 
-    def __init__(self, types: Types, layer: int) -> None:
+    def __init__(self, types: Types, layer: int, has_edge_ids: bool) -> None:
         self.types, self.layer = types, layer
         self.src, self.dst = (
             [_maker(NID, nodes, layer, t) for t in range(len(types.ntypes))]
             for nodes in ("src_nodes", "dst_nodes")
         )
-        self.edges = [_maker(EID, "edge_ids", layer, e) for e in range(len(types.canonical_etypes))]
+        self.edges = [
+            _maker(EID, "edge_ids", layer, e) if has_edge_ids else {}
+            for e in range(len(types.canonical_etypes))
+        ]
 
 
 def _maker(name: str, method: str, layer: int, number: int) -> dict[str, Maker]:
@@ -53,7 +63,7 @@ def layers_of(
     input_feats, seed_feats, edge_feats : list of (int, str)
         (type number, name) of the features that the batch contains, in the order of the batch.
     """
-    layers = [LayerData(types, layer) for layer in range(batch.num_layers)]
+    layers = [LayerData(types, layer, batch.has_edge_ids) for layer in range(batch.num_layers)]
     if not layers:
         return layers
     for i, (t, name) in enumerate(input_feats):

@@ -21,10 +21,15 @@ class GraphBase(SizedGraph):
     session
         The session of the extension module.
     graph_name : str
+    persistent_features : bool
+        Whether copies of changed features are persistent tensors, and not the job's.
     """
 
-    def __init__(self, session: _graphd.Session, graph_name: str) -> None:
+    def __init__(
+        self, session: _graphd.Session, graph_name: str, persistent_features: bool = False
+    ) -> None:
         self.session = session
+        self.persistent_features = bool(persistent_features)
         self.handle = _graphd.Graph(session, graph_name)
         self.types = Types(self.handle.schema)
         # Tensors in place of features of nodes, by (type, name): those that the job has changed, and

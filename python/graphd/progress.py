@@ -13,21 +13,29 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Collection, Iterator
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeVar
 
 _SECONDS = 2.0  # before a bar appears
 _INTERVAL = 0.5  # seconds between two changes of a clock
 
-Step = TypeVar("Step")
+Step = TypeVar("Step", covariant=True)
 
 
-def bar(steps: Collection[Step], description: str) -> Iterator[Step]:
+class Steps(Protocol[Step]):
+    """A list or a loader: something with a length that can be iterated over."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Step]: ...
+
+
+def bar(steps: Steps[Step], description: str) -> Iterator[Step]:
     """Yields the steps, and shows how many of them are done once they take two seconds.
 
     Parameters
     ----------
-    steps : collection
+    steps : list or loader
     description : str
         The text before the bar.
     """
@@ -39,13 +47,14 @@ def bar(steps: Collection[Step], description: str) -> Iterator[Step]:
 
 
 @contextlib.contextmanager
-def counter(total: int, description: str) -> Iterator[Callable[[int], None]]:
+def counter(total: int | None, description: str) -> Iterator[Callable[[int], None]]:
     """Yields a function that takes how many of `total` steps are done, and shows it once they take
     two seconds.
 
     Parameters
     ----------
-    total : int
+    total : int or None
+        None if it is not known.
     description : str
         The text before the bar.
     """

@@ -14,8 +14,8 @@ from .typing import Ids
 def row_ids(rows: Any, count: int) -> Ids:
     """Returns the ids of rows, given as an int, ids, a slice, ``...``, or a mask.
 
-    A mask (bool or uint8) has an element for each of the tensor's `count` rows. Ids may be negative
-    or too large: see `from_the_end`.
+    A mask (bool or uint8) has an element for each of the tensor's `count` rows. int32 ids become int64,
+    as in DGL. Ids may be negative or too large: see `from_the_end`.
     """
     if rows is Ellipsis:
         rows = slice(None)
@@ -36,7 +36,11 @@ def row_ids(rows: Any, count: int) -> Ids:
                 f"a mask of shape {mask.shape}: expected one bool for each of the {count} rows"
             )
         return numpy.flatnonzero(mask)
-    return checked_ids(rows, "rows")
+    ids = checked_ids(rows, "rows")
+    dtype = str(getattr(ids, "dtype", ""))
+    return (
+        ids.long() if dtype == "torch.int32" else ids.astype("int64") if dtype == "int32" else ids
+    )
 
 
 def from_the_end(ids: Ids, count: int) -> Ids | None:

@@ -8,12 +8,14 @@ Names and arguments are those of ``dgl.dataloading``. The loaders that use the s
 from __future__ import annotations
 
 import collections.abc
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 from . import _graphd
 from .arguments import column_of, fanout_number, needed_column, whole_number
 from .block_sampler import BlockSampler, BoundSampler, Sample, check_times
+from .distributed.dgl_example import fanouts_of_example
 from .distributed.loaders import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
 from .distributed.queries import fanouts_of
 from .edge_prediction import as_edge_prediction_sampler
@@ -69,6 +71,11 @@ def _typed_fanouts(types: Types, fanouts: Sequence[Fanout]) -> list[int] | list[
 class NeighborSampler(NativeSampler):
     """A sampler of neighbours, layer by layer. Matches ``dgl.dataloading.NeighborSampler``.
 
+    ``NeighborSampler(g, fanouts, graphd.distributed.sample_neighbors, device)`` matches the class of
+    this name in DGL's examples of distributed training, up to DGL 0.7: it returns a `BoundSampler`,
+    which samples with replacement, and its fanouts begin with that of the seeds. The device is without
+    effect.
+
     Parameters
     ----------
     fanouts : list of int, or list of dict of edge type to int
@@ -84,8 +91,10 @@ class NeighborSampler(NativeSampler):
         See `BlockSampler`.
     fused : bool
         DGL's; without effect.
-    edge_ids : bool
-        Whether blocks have ``edata[graphd.EID]``.
+    edge_ids : bool, optional
+        Whether blocks have ``edata[graphd.EID]``. By default they do, but the ids are not read before
+        they are used: the first batch whose ids are used is sampled again, and batches that the
+        sampler makes from then on have them at once.
 
     Raises
     ------
@@ -109,7 +118,7 @@ class NeighborSampler(NativeSampler):
         output_device: Any = None,
         fused: bool = True,
         *,
-        edge_ids: bool = True,
+        edge_ids: bool | None = None,
     ) -> None:
         super().__init__(prefetch_node_feats, prefetch_labels, prefetch_edge_feats, output_device)
         if edge_dir != "in":
@@ -119,18 +128,27 @@ class NeighborSampler(NativeSampler):
         self.fanouts, self.replace, self.edge_ids = _layers(fanouts), replace, edge_ids
         self.column = column_of(prob) or column_of(mask, "mask")
 
+    def __new__(cls, *args: Any, **options: Any) -> Any:
+        """Returns a new sampler, or a `BoundSampler` for the arguments of DGL's examples."""
+        if cls is NeighborSampler and args and isinstance(args[0], GraphBase):
+            layers = _layers(fanouts_of_example(*args, **options))
+            return NeighborSampler(layers[::-1], replace=True).bind(args[0])
+        return super().__new__(cls)
+
     def _make(self, types: Types) -> _graphd.Sampler:
         method = self._method or ("weighted" if self.column else "uniform")
         return _graphd.neighbor_sampler(
             _typed_fanouts(types, self.fanouts),
             bool(self.replace),
-            bool(self.edge_ids),
+            self.edge_ids,
             method,
             self.column,
             self._largest,
         )
 
 
+# The signature that tools show is that of the other constructor.
+functools.update_wrapper(NeighborSampler.__new__, NeighborSampler.__init__, assigned=(), updated=())
 MultiLayerNeighborSampler = NeighborSampler
 
 
@@ -161,8 +179,8 @@ class LaborSampler(NeighborSampler):
         Those of `NeighborSampler`.
     importance_sampling, layer_dependency, batch_dependency
         DGL's; only their defaults are supported.
-    edge_ids : bool
-        Whether blocks have ``edata[graphd.EID]``.
+    edge_ids : bool, optional
+        See `NeighborSampler`.
 
     Raises
     ------
@@ -185,7 +203,7 @@ class LaborSampler(NeighborSampler):
         prefetch_edge_feats: FeatureNames = None,
         output_device: Any = None,
         *,
-        edge_ids: bool = True,
+        edge_ids: bool | None = None,
     ) -> None:
         super().__init__(
             fanouts,
@@ -227,7 +245,7 @@ class TopKSampler(NeighborSampler):
         weight: str,
         ascending: bool = False,
         *,
-        edge_ids: bool = True,
+        edge_ids: bool | None = None,
         **prefetch: Any,
     ) -> None:
         super().__init__(
@@ -247,8 +265,8 @@ class LayerSampler(NativeSampler):
         One per layer, the input layer first.
     prob : str, optional
         Edge feature with the adjacency matrix's entries; default 1 / in-degree.
-    edge_ids : bool
-        Whether blocks have ``edata[graphd.EID]``.
+    edge_ids : bool, optional
+        See `NeighborSampler`.
     **prefetch
         Those of `BlockSampler`.
     """
@@ -258,7 +276,7 @@ class LayerSampler(NativeSampler):
         fanouts: Sequence[Fanout],
         prob: str | None = None,
         *,
-        edge_ids: bool = True,
+        edge_ids: bool | None = None,
         **prefetch: Any,
     ) -> None:
         super().__init__(**prefetch)
@@ -266,7 +284,7 @@ class LayerSampler(NativeSampler):
 
     def _make(self, types: Types) -> _graphd.Sampler:
         return _graphd.layer_sampler(
-            _typed_fanouts(types, self.fanouts), self.column, bool(self.edge_ids)
+            _typed_fanouts(types, self.fanouts), self.column, self.edge_ids
         )
 
 
@@ -281,8 +299,8 @@ class ShadowSampler(NativeSampler):
         Whether the hops sample with replacement.
     prob : str, optional
         Edge feature with the weights that the hops use.
-    edge_ids : bool
-        Whether blocks have ``edata[graphd.EID]``.
+    edge_ids : bool, optional
+        See `NeighborSampler`.
     **prefetch
         Those of `BlockSampler`.
     """
@@ -293,7 +311,7 @@ class ShadowSampler(NativeSampler):
         replace: bool = False,
         prob: str | None = None,
         *,
-        edge_ids: bool = True,
+        edge_ids: bool | None = None,
         **prefetch: Any,
     ) -> None:
         super().__init__(**prefetch)
@@ -304,7 +322,7 @@ class ShadowSampler(NativeSampler):
         return _graphd.shadow_sampler(
             _typed_fanouts(types, self.fanouts),
             bool(self.replace),
-            bool(self.edge_ids),
+            self.edge_ids,
             "weighted" if self.column else "uniform",
             self.column,
         )
@@ -336,8 +354,8 @@ class TemporalSampler(NativeSampler):
         Whether to sample with replacement; only without `recent`.
     inclusive : bool
         Whether to also take edges at the seed's time itself.
-    edge_ids : bool
-        Whether blocks have ``edata[graphd.EID]``.
+    edge_ids : bool, optional
+        See `NeighborSampler`.
     **prefetch
         Those of `BlockSampler`.
 
@@ -355,7 +373,7 @@ class TemporalSampler(NativeSampler):
         replace: bool = False,
         inclusive: bool = False,
         *,
-        edge_ids: bool = True,
+        edge_ids: bool | None = None,
         **prefetch: Any,
     ) -> None:
         super().__init__(**prefetch)
@@ -376,7 +394,7 @@ class TemporalSampler(NativeSampler):
             bool(self.recent),
             bool(self.replace),
             bool(self.inclusive),
-            bool(self.edge_ids),
+            self.edge_ids,
         )
 
     def sample_blocks(

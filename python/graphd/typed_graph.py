@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from .arguments import FORMS, one_of
+from .html import table
 from .schema import Types
 from .typing import EdgeType, Tensor, Triple
 
@@ -126,3 +127,10 @@ class EdgeListGraph(SizedGraph):
         return {"uv": (u, v), "eid": ids, "all": (u, v, ids)}[form]
 
     all_edges = edges
+
+    def _repr_html_(self) -> str:
+        nodes = [(ntype, self.num_nodes(ntype)) for ntype in self.ntypes]
+        edges = [(etype, self.num_edges(etype)) for etype in self.canonical_etypes]
+        return table(type(self).__name__, ("node type", "nodes"), nodes) + table(
+            "", ("edge type", "edges"), edges
+        )

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "graphd/edge_data_loader.h"
+#include "ids_on_demand.h"
+#include "samplers.h"
 
 namespace graphd::python {
 
@@ -11,10 +13,22 @@ namespace graphd::python {
 struct Batch {
   // A batch of nodes has no edges.
   std::shared_ptr<const EdgeBatch> data;
+  // The ids of sampled edges that `data` does not have. Null if it has them, or is to have none.
+  std::shared_ptr<LateEdgeIds> late_edge_ids = nullptr;
+  bool has_edge_ids = true;  // ids of sampled edges are in `data`, or in `late_edge_ids`
 
+  // Takes a batch that has the ids of its edges.
   explicit Batch(EdgeBatch batch) : data(std::make_shared<EdgeBatch>(std::move(batch))) {}
-  explicit Batch(NodeBatch batch) : Batch(EdgeBatch{std::move(batch), {}, {}, {}}) {}
-  explicit Batch(MiniBatch batch) : Batch(NodeBatch{std::move(batch), {}, {}, {}}) {}
+  // Takes a batch of a sampler.
+  Batch(EdgeBatch batch, const SamplerHandle& sampler, std::shared_ptr<const DistGraph> graph)
+      : Batch(std::move(batch)) {
+    has_edge_ids = sampler.has_edge_ids;
+    if (sampler.on_demand && !HasEdgeIds(*data)) {
+      late_edge_ids = std::make_shared<LateEdgeIds>(data, std::move(graph), sampler.on_demand);
+    }
+  }
+  Batch(NodeBatch batch, const SamplerHandle& sampler, std::shared_ptr<const DistGraph> graph)
+      : Batch(EdgeBatch{std::move(batch), {}, {}, {}}, sampler, std::move(graph)) {}
 };
 
 }  // namespace graphd::python

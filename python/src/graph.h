@@ -13,6 +13,12 @@ namespace graphd::python {
 template <class T>
 using Holder = std::unique_ptr<T, DeleteWithoutGil<T>>;
 
+// Returns the graph of a Python object, which it keeps alive.
+inline std::shared_ptr<const DistGraph> KeepGraph(const py::object& graph) {
+  const auto& kept = graph.cast<const DistGraph&>();
+  return {Keep(graph), &kept};
+}
+
 // The Python handle of a session.
 struct SessionHandle {
   std::shared_ptr<Session> session;

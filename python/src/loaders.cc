@@ -38,10 +38,17 @@ LoaderOptions LoaderOptionsFrom(const py::dict& given) {
   return options;
 }
 
+// Makes a sampler find the ids of edges that the features of a loader need.
+void WantIdsFor(const LoaderOptions& options, const SamplerHandle& sampler) {
+  if (sampler.on_demand && !options.edge_features.empty()) sampler.on_demand->WantIds();
+}
+
 // The Python handle of a loader.
 template <class Loader>
 struct LoaderHandle {
   Loader loader;
+  SamplerHandle sampler;
+  std::shared_ptr<const DistGraph> sampled;  // the graph that is sampled
   int64_t epoch = -1;
 };
 
@@ -51,7 +58,8 @@ std::unique_ptr<Batch> NextOf(LoaderHandle<Loader>& self, int64_t epoch) {
   if (epoch != self.epoch) return nullptr;
   return Call([&]() -> std::unique_ptr<Batch> {
     auto batch = self.loader.Next();
-    return batch ? std::make_unique<Batch>(std::move(*batch)) : nullptr;
+    if (!batch) return nullptr;
+    return std::make_unique<Batch>(std::move(*batch), self.sampler, self.sampled);
   });
 }
 
@@ -112,6 +120,14 @@ py::tuple Nodes(const Batch& batch, const py::list& ntypes) {
     of_seeds[ntypes[t]] = seeds(t);
   }
   return py::make_tuple(of_inputs, of_seeds);
+}
+
+py::object EdgeIds(const Batch& batch, size_t layer, size_t etype) {
+  if (!batch.late_edge_ids) {
+    return View(batch, batch.data->blocks.at(layer).edges.at(etype).edge_ids);
+  }
+  const auto* ids = Call([&] { return &batch.late_edge_ids->Of(layer, etype); });
+  return ToPython(ViewOf<int64_t>(*ids, batch.late_edge_ids));
 }
 
 py::object SeedTimes(const Batch& batch, size_t type) {
@@ -189,10 +205,8 @@ void DefineBatch(py::module_& m) {
              const BlockEdges& some = edges(self, layer, etype);
              return py::make_tuple(View(self, some.indptr), View(self, some.indices));
            })
-      .def("edge_ids",
-           [edges](const Batch& self, size_t layer, size_t etype) {
-             return View(self, edges(self, layer, etype).edge_ids);
-           })
+      .def_property_readonly("has_edge_ids", [](const Batch& self) { return self.has_edge_ids; })
+      .def("edge_ids", &EdgeIds)
       .def("weights",
            [edges](const Batch& self, size_t layer, size_t etype) {
              return View(self, edges(self, layer, etype).weights);
@@ -218,26 +232,32 @@ void DefineBatch(py::module_& m) {
 void DefineLoaders(py::module_& m) {
   DefineBatch(m);
   DefineLoader<DistNodeDataLoader>(m, "NodeLoader")
-      .def(py::init([](const DistGraph& graph, const py::sequence& nids,
+      .def(py::init([](const py::object& graph, const py::sequence& nids,
                        const SamplerHandle& sampler, const py::dict& given) {
         auto ids = IdsByType(nids, "nids");
         LoaderOptions options = LoaderOptionsFrom(given);
+        WantIdsFor(options, sampler);
+        auto sampled = KeepGraph(graph);
         using Handle = LoaderHandle<DistNodeDataLoader>;
         return Holder<Handle>(Call([&] {
-          return new Handle{
-              DistNodeDataLoader(graph, std::move(ids), sampler.sampler, std::move(options))};
+          DistNodeDataLoader loader(*sampled, std::move(ids), sampler.sampler, std::move(options));
+          return new Handle{std::move(loader), sampler, sampled};
         }));
       }));
   DefineLoader<DistEdgeDataLoader>(m, "EdgeLoader")
-      .def(py::init([](const DistGraph& graph, const py::sequence& eids,
+      .def(py::init([](const py::object& graph, const py::sequence& eids,
                        const SamplerHandle& sampler, const py::dict& given) {
         auto ids = IdsByType(eids, "eids");
         LoaderOptions options = LoaderOptionsFrom(given);
+        WantIdsFor(options, sampler);
         EdgeLoaderOptions edges = EdgeOptionsFrom(given);
+        const auto of_edges = KeepGraph(graph);
+        auto sampled = edges.g_sampling ? KeepGraph(given["g_sampling"]) : of_edges;
         using Handle = LoaderHandle<DistEdgeDataLoader>;
         return Holder<Handle>(Call([&] {
-          return new Handle{DistEdgeDataLoader(graph, std::move(ids), sampler.sampler,
-                                               std::move(options), std::move(edges))};
+          DistEdgeDataLoader loader(*of_edges, std::move(ids), sampler.sampler, std::move(options),
+                                    std::move(edges));
+          return new Handle{std::move(loader), sampler, sampled};
         }));
       }));
 }

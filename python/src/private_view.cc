@@ -15,7 +15,7 @@ namespace {
 
 std::shared_ptr<std::byte> MapPrivately(const Segment& segment) {
   // Descriptors on hugetlbfs map whole huge pages.
-  const size_t unit = segment.pages() == PageKind::kHugetlb ? kHugePage : 1;
+  const size_t unit = segment.pages().most() == PageKind::kHugetlb ? kHugePage : 1;
   const size_t size = (segment.size() + unit - 1) / unit * unit;
   // Huge pages are reserved for the copies, since a shortage would raise a signal at the write.
   const int flags = MAP_PRIVATE | (unit == 1 ? MAP_NORESERVE : 0);

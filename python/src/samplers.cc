@@ -37,27 +37,44 @@ LayerFanouts FanoutsFrom(const py::list& fanouts) {
                   : LayerFanouts(fanouts.cast<std::vector<int>>());
 }
 
-SamplerHandle MakeNeighborSampler(const py::list& fanouts, bool replace, bool edge_ids,
-                                  const std::string& method, const std::string& column,
-                                  bool largest) {
-  return {std::make_shared<NeighborSampler>(
-      FanoutsFrom(fanouts),
-      NeighborOptions{replace, edge_ids, MethodFromName(method), column, largest})};
+// Returns the handle of a sampler that `make` makes with or without ids of edges; with nullopt, the
+// batches get them on demand.
+template <class Make>
+SamplerHandle MakeSampler(std::optional<bool> edge_ids, Make make) {
+  const auto made = [&](bool has_ids) {
+    return std::make_shared<decltype(make(has_ids))>(make(has_ids));
+  };
+  if (edge_ids) return {made(*edge_ids), *edge_ids};
+  const auto on_demand = std::make_shared<IdsOnDemand>(made(false), made(true));
+  return {on_demand, true, on_demand};
 }
 
-Batch Sample(const SamplerHandle& self, const DistGraph& graph, const py::sequence& seeds,
+SamplerHandle MakeNeighborSampler(const py::list& fanouts, bool replace,
+                                  std::optional<bool> edge_ids, const std::string& method,
+                                  const std::string& column, bool largest) {
+  return MakeSampler(edge_ids, [&](bool has_ids) {
+    return NeighborSampler(
+        FanoutsFrom(fanouts),
+        NeighborOptions{replace, has_ids, MethodFromName(method), column, largest});
+  });
+}
+
+Batch Sample(const SamplerHandle& self, const py::object& graph, const py::sequence& seeds,
              uint64_t seed, const py::sequence& exclude, const py::object& seed_times) {
   BatchRequest request{IdsByType(seeds, "seed_nodes"), seed};
   request.exclude = IdsByType(exclude, "exclude_eids");
   TimesByType times = TimesFrom(seed_times, "seed_times");
   request.seed_times = times.whole;
   request.seed_real_times = times.real;
+  const std::shared_ptr<const DistGraph> kept = KeepGraph(graph);
   NodeBatch batch;
+  batch.seed = seed;
+  batch.exclude = request.exclude;
   static_cast<MiniBatch&>(batch) =
-      Call([&] { return self.sampler->Sample(graph, std::move(request)); });
+      Call([&] { return self.sampler->Sample(*kept, std::move(request)); });
   batch.seed_times = std::move(times.whole);
   batch.seed_real_times = std::move(times.real);
-  return Batch(std::move(batch));
+  return Batch(std::move(batch), self, kept);
 }
 
 bool HasFeature(const DistGraph& graph, EdgeTypeId etype, const std::string& name) {
@@ -139,7 +156,7 @@ Batch MakeBlock(const Schema& schema, const py::sequence& dst_nodes, const py::l
                          Ids(fields[2], "neighbors").vector(),
                          Ids(fields[3], "edge ids").vector()});
   }
-  MiniBatch batch;
+  EdgeBatch batch;
   batch.seeds = IdsByType(dst_nodes, "dst_nodes");
   batch.blocks.push_back(ToBlock(schema, batch.seeds, std::move(neighbors)));
   return Batch(std::move(batch));
@@ -173,20 +190,25 @@ void DefineSamplers(py::module_& m) {
       .def_property_readonly("num_layers",
                              [](const SamplerHandle& self) { return self.sampler->num_layers(); });
   m.def("neighbor_sampler", &MakeNeighborSampler);
-  m.def("layer_sampler", [](const py::list& fanouts, const std::string& column, bool edge_ids) {
-    return SamplerHandle{
-        std::make_shared<LayerSampler>(FanoutsFrom(fanouts), LayerOptions{column, edge_ids})};
-  });
-  m.def("shadow_sampler", [](const py::list& fanouts, bool replace, bool edge_ids,
+  m.def("layer_sampler",
+        [](const py::list& fanouts, const std::string& column, std::optional<bool> edge_ids) {
+          return MakeSampler(edge_ids, [&](bool has_ids) {
+            return LayerSampler(FanoutsFrom(fanouts), LayerOptions{column, has_ids});
+          });
+        });
+  m.def("shadow_sampler", [](const py::list& fanouts, bool replace, std::optional<bool> edge_ids,
                              const std::string& method, const std::string& column) {
-    return SamplerHandle{std::make_shared<ShadowSampler>(
-        FanoutsFrom(fanouts), NeighborOptions{replace, edge_ids, MethodFromName(method), column})};
+    return MakeSampler(edge_ids, [&](bool has_ids) {
+      return ShadowSampler(FanoutsFrom(fanouts),
+                           NeighborOptions{replace, has_ids, MethodFromName(method), column});
+    });
   });
-
   m.def("temporal_sampler", [](const py::list& fanouts, const std::string& column, bool recent,
-                               bool replace, bool inclusive, bool edge_ids) {
-    return SamplerHandle{std::make_shared<TemporalSampler>(
-        FanoutsFrom(fanouts), TemporalOptions{column, recent, replace, inclusive, edge_ids})};
+                               bool replace, bool inclusive, std::optional<bool> edge_ids) {
+    return MakeSampler(edge_ids, [&](bool has_ids) {
+      return TemporalSampler(FanoutsFrom(fanouts),
+                             TemporalOptions{column, recent, replace, inclusive, has_ids});
+    });
   });
 
   py::class_<NegativeHandle>(m, "NegativeSampler").def("sample", &SampleNegatives);

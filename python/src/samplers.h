@@ -4,12 +4,15 @@
 
 #include "graphd/negative.h"
 #include "graphd/samplers.h"
+#include "ids_on_demand.h"
 
 namespace graphd::python {
 
 // The Python handles of samplers.
 struct SamplerHandle {
   std::shared_ptr<const BlockSampler> sampler;
+  bool has_edge_ids = true;                           // batches have the ids of their edges
+  std::shared_ptr<const IdsOnDemand> on_demand = {};  // `sampler`, if it leaves them out at first
 };
 struct NegativeHandle {
   std::shared_ptr<const NegativeSampler> sampler;

@@ -7,7 +7,7 @@ import unittest
 
 from bench_tools import parsed, run
 from harness import machine
-from systems import pages, results
+from systems import pages, results, targets
 from systems.rows import OURS, ROWS, SYSTEMS
 
 
@@ -19,11 +19,13 @@ def made_result():
     found = {OURS: {name: {"value": 20.0} for name in names},
              "DGL distributed": {name: {"value": 5.0} for name in names if name != "rows_remote"},
              "GraphBolt": {"sample_2": {"error": "OSError: <libx> | not found"}}}
-    found[OURS].update(epoch_compute={"value": 10.0}, sample_2_edges_of_batch={"value": 60},
+    found[OURS].update(epoch_compute={"value": 10.0}, epoch_compute_tcp={"value": 10.0},
+                       sample_2_edges_of_batch={"value": 60},
                        sample_2_rows_of_batch={"value": 40})
     results.fill(found, systems)
+    limits = {"sample": 40.0, "rows_local": 30.0, "rows_remote": 30.0, "read_cold": 1.0}
     return results.made(
-        found, {"sample": 40.0}, systems, command="bench/compare", scale=0.5,
+        found, limits, systems, command="bench/compare", scale=0.5,
         machine=machine.describe(), load_before=[0, 0, 0], load_after=[1, 1, 1],
         graph={"nodes": 10, "edges": 20, "columns": 100, "training_nodes": 3},
         packages={"dgl": "2.1.0"}, optional_packages={"pyg-lib": "ERROR: no such version"})
@@ -41,9 +43,9 @@ class Comparison(unittest.TestCase):
     def test_ratios_are_above_one_where_graphd_is_better(self):
         rate = self.cells("sample_2")
         self.assertEqual((rate["to the best peer"], rate["of the limit"]), ("4x", "0.50"))
-        time = self.cells("start")
+        time = self.cells("restart")
         self.assertEqual((time["to the best peer"], time["target"], time["of the target"]),
-                         ("0.25x", "800 ms", "0.04"))
+                         ("0.25x", "200 ms", "0.01"))
 
     def test_limits_follow_from_measurements(self):
         self.assertEqual(self.rows["epoch"]["limit"], 10.0)
@@ -51,6 +53,31 @@ class Comparison(unittest.TestCase):
         # A batch of 60 edges and 40 rows at 20 per second.
         self.assertEqual(self.rows["loader_1"]["limit"], 0.2)
         self.assertEqual(self.rows["loader_2"]["limit"], 40.0)
+
+    def test_targets_are_scaled_to_the_machine(self):
+        # It makes 40 random reads per second, and targets are for 60 million.
+        self.assertAlmostEqual(self.rows["sample_2"]["target"], 35e6 * 40 / 60e6, 3)
+        self.assertAlmostEqual(self.rows["start"]["target"], 0.8 * 60e6 / 40, 3)
+        self.assertEqual(self.rows["restart"]["target"], 0.2)
+        self.assertEqual(self.rows["wire_per_edge"]["target"], 4.5)
+
+    def test_each_target_that_is_missed_has_a_reason(self):
+        for result in self.result["rows"]:
+            if result["target"]:  # out of reach
+                result["target"] *= 1e-9 if not result["more_is_better"] else 1e9
+        found = targets.missed(self.result)
+        self.assertEqual(len(found), sum(1 for row in ROWS if row.target))
+        self.assertLessEqual(set(targets.REASONS), {row.name for row in ROWS if row.target})
+        for row in self.result["rows"]:
+            row["limit"] = None
+        reasons = {title: reason for title, _, reason in targets.missed(self.result)}
+        self.assertIn("draws 20 edges/s", reasons["sampling: [10,25] x 1000"])
+        self.assertIn("it is 20 B", reasons["bytes per edge: wire, per sampled edge, headers of TCP "
+                                            "included"])
+        text = pages.markdown(self.result)
+        for title, reason in reasons.items():
+            self.assertIn(title, text)
+            self.assertIn(reason, text)
 
     def test_failures_and_absent_values_are_told_apart(self):
         self.assertEqual(self.cells("sample_2")["GraphBolt"], "failed")

@@ -11,11 +11,12 @@ from harness import BIN, ProcessTest, partition, wait_until
 from machines import Cluster
 
 
-def start_cluster(programs):
-    """Starts three machines and an operator's, with the programs at the same path on each."""
+def start_cluster(programs, desk=False):
+    """Starts three machines and an operator's, with the programs at the same path on each, and one
+    with a user's `desk` if that is asked for."""
     if os.geteuid() != 0:
         raise AssertionError("the cluster tests make network namespaces: run them as root")
-    cluster = Cluster(3)
+    cluster = Cluster(3, desk)
     os.mkdir(cluster.root + "/bin")
     for program in programs:
         shutil.copy(os.path.join(BIN, program), cluster.root + "/bin")

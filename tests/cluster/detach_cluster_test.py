@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests jobs that live by themselves on three hosts that run sshd: one survives the end of the ssh
-session that started it, is found, watched and stopped from another host, and resumes after all its
-trainers were killed."""
+session that started it and of the machine where that was, is found, watched and stopped from other
+machines, and resumes after all its trainers were killed."""
 
 import os
 import re
@@ -20,7 +20,7 @@ WORK = "echo up $(hostname); while [ ! -e finish ]; do sleep 0.05; done; echo do
 
 def setUpModule():
     global cluster
-    cluster = start_cluster(("graphctl", "graphd"))
+    cluster = start_cluster(("graphctl", "graphd"), desk=True)
     unittest.addModuleCleanup(cluster.close)
     shutil.copy(os.path.join(TOOLS, "resuming_trainer.py"), cluster.root + "/bin")
     # The package of the build tree consists of links; the machines see copies.
@@ -64,7 +64,7 @@ class DetachedJobs(ClusterCase):
             capture_output=True, text=True, timeout=DEADLINE * SLOW)
         self.assertEqual(done.returncode, 0, done.stderr)
         wait_until("the ssh session to end",
-                   lambda: not [c for m in cluster.machines for _, c in m.processes()
+                   lambda: not [c for m in cluster.with_sshd() for _, c in m.processes()
                                 if c.startswith("sshd:")], 10)
         return done.stdout.strip()
 
@@ -80,9 +80,22 @@ class DetachedJobs(ClusterCase):
     def all_gone(self):
         wait_until("every host to be empty", lambda: not self.left(), 30)
 
-    def test_it_outlives_the_ssh_session_and_is_found_watched_and_stopped_from_another_host(self):
-        first, _, last = cluster.machines
-        job = self.launch_by_ssh(first, WORK)
+    def remove(self, machine):
+        """Kills everything on a machine and disconnects it, until the end of the test."""
+        machine.kill()
+        cluster.cable(machine, False)
+
+        def restore():
+            machine.boot()
+            cluster.cable(machine, True)
+            cluster.await_sshd(machine)
+        self.addCleanup(restore)
+
+    def test_it_outlives_the_session_and_the_machine_that_started_it(self):
+        last = cluster.machines[2]
+        # The user's machine is no host of the job.
+        job = self.launch_by_ssh(cluster.desk, WORK)
+        self.remove(cluster.desk)
         self.assertEqual(len(self.trainers("while [ ! -e finish ]")), 3)
         # The operator's machine has never heard of the job. Each daemon shows what the hosts have
         # reported, which the launcher passes on after its trainer has started.

@@ -5,7 +5,6 @@ healthy hosts."""
 import contextlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import unittest
@@ -118,14 +117,29 @@ class DoctorTest(ClusterCase):
         finally:
             cluster.cable(self.second, True)
         self.assertIn((2, "fault"), [each[:2] for each in found])
-        self.assertRegex(next(each[2] for each in found if each[0] == 2),
-                         "can't reach the host over ssh within 2 s")
+        # A host without an answer is described by an error, whose text has the remedy.
+        text, remedy = next(each[2:] for each in found if each[0] == 2)
+        self.assertRegex(text, "can't reach the host over ssh within 2 s; check its address in "
+                         "ip_config, its network and its sshd")
+        self.assertEqual(remedy, "")
         # The others can't reach its server either.
-        self.assertEqual([each[0] for each in found if "it can't reach 10.99.0.2" in each[2]], [1, 3])
+        others = [each for each in found if "it can't reach 10.99.0.2" in each[2]]
+        self.assertEqual([each[0] for each in others], [1, 3])
+        for each in others:
+            self.assertIn("firewalls and routes", each[3])
 
-    def test_a_host_whose_key_is_unknown(self):
+    def test_a_host_whose_key_is_unknown_or_another(self):
         cluster.write_known_hosts(swap=[self.third])
-        self.expect(3, "key")
+        # The text of the error has the remedy here, too.
+        self.assertEqual(self.expect(3, r"HOST KEY CHANGED: .* ssh-keygen -R 10\.99\.0\.3"), "")
+        known = cluster.operator.folder + "/root/.ssh/known_hosts"
+        cluster.write_known_hosts()
+        with open(known) as file:
+            others = [line for line in file if not line.startswith(self.third.address + " ")]
+        with open(known, "w") as out:
+            out.writelines(others)
+        self.assertEqual(
+            self.expect(3, "it is not in .*known_hosts; .*log in once with ssh to add it"), "")
 
     def test_another_version_of_graphctl(self):
         with open(cluster.root + "/real/graphctl", "rb") as file:
@@ -142,11 +156,26 @@ class DoctorTest(ClusterCase):
         with self.replaced(self.second, "exec faketime -f +300s REAL \"$@\"\n"):
             self.assertIn("timedatectl", self.expect(2, r"its clock is (299|30\d)\.\d s ahead"))
         with self.replaced(self.second, "exec faketime -f -5s REAL \"$@\"\n"):
-            self.expect(2, r"its clock is [45]\.\d s behind", severity="warning")
+            self.assertIn("timedatectl", self.expect(2, r"its clock is [45]\.\d s behind",
+                                                     severity="warning"))
 
     def test_few_descriptors(self):
         with self.replaced(self.first, "ulimit -n 512\nexec REAL \"$@\"\n"):
             self.assertIn("LimitNOFILE", self.expect(1, "a process may have 512 descriptors"))
+
+    def test_a_kernel_that_denies_shared_memory_huge_pages(self):
+        # The host's view of the kernel's setting: the setting itself is that of the whole machine.
+        setting = "/sys/kernel/mm/transparent_hugepage/shmem_enabled"
+        planted = f"{cluster.root}/shmem_enabled"
+        with open(planted, "w") as out:
+            out.write("always within_size advise never [deny] force\n")
+        subprocess.run(self.third.enter("mount", "--bind", planted, setting), check=True)
+        try:
+            remedy = self.expect(3, "gives shared memory no huge pages, as shmem_enabled is 'deny'",
+                                 severity="warning")
+            self.assertEqual(remedy, f"echo advise > {setting}")
+        finally:
+            subprocess.run(self.third.enter("umount", setting), check=True)
 
     def test_no_graphd_beside_graphctl(self):
         os.mkdir(cluster.root + "/alone")
@@ -161,7 +190,8 @@ class DoctorTest(ClusterCase):
         try:
             wait_until("the program to listen",
                        lambda: os.path.exists(f"/proc/{self.second.init()}/root/tmp/listens"), 10)
-            self.expect(2, r"port 30050 is in use by another program \(python3, pid \d+\)")
+            self.assertIn("give another address or port, or end what is in the way", self.expect(
+                2, r"port 30050 is in use by another program \(python3, pid \d+\)"))
         finally:
             for pid, command in self.second.work():
                 if "create_server" in command:
@@ -186,7 +216,8 @@ class DoctorTest(ClusterCase):
             out.write(keys.split("\n")[0].replace("10.99.0.1 ", "trainer-a ") + "\n")
         self.write_ip_config(["trainer-a", "10.99.0.2", "10.99.0.3"])
         try:
-            self.expect(1, "trainer-a:30050: it is no address of this host")
+            self.assertIn("give another address or port", self.expect(
+                1, "trainer-a:30050: it is no address of this host"))
         finally:
             with open(self.first.folder + "/hosts", "w") as out:
                 out.write(good)
@@ -214,7 +245,8 @@ class DoctorTest(ClusterCase):
         with open(workspace + "/ring.json", "w") as out:
             json.dump(changed, out)
         try:
-            self.expect(2, r"describes another graph, 'ring', than that of 10.99.0.\d")
+            self.assertIn("graphctl copy", self.expect(
+                2, r"describes another graph, 'ring', than that of 10.99.0.\d"))
         finally:
             with open(workspace + "/ring.json", "w") as out:
                 out.write(config)
@@ -254,12 +286,17 @@ class DoctorTest(ClusterCase):
             subprocess.run([*route, "del", "unreachable", "10.99.0.3/32"], check=True)
 
     def test_servers_that_nothing_protects(self):
-        found = self.findings(guard=())
-        self.assertEqual([each[:2] for each in found], [(number, "fault") for number in (1, 2, 3)])
-        self.assertTrue(all("nothing says who may connect" in each[2] for each in found), found)
-        found = self.findings(guard=("--keys", "/srv/keys"))
-        self.assertEqual([each[0] for each in found], [1, 2, 3])
-        self.assertTrue(all(re.search("/srv/keys/.*pem", each[2]) for each in found), found)
+        for guard, text, remedy in (
+                ((), "nothing says who may connect", r"--secret \(graphctl keys create\)"),
+                (("--keys", "/srv/keys"), "/srv/keys/.*pem", r"graphctl-keys\(1\)"),
+                (("--secret", "/srv/no_secret"), "/srv/no_secret", r"graphctl-keys\(1\)")):
+            with self.subTest(guard):
+                found = self.findings(guard=guard)
+                self.assertEqual([each[:2] for each in found],
+                                 [(number, "fault") for number in (1, 2, 3)])
+                for each in found:
+                    self.assertRegex(each[2], text)
+                    self.assertRegex(each[3], remedy)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import tempfile
 import time
 
 OPERATOR = "10.99.0.100"
+DESK = "10.99.0.101"
 
 SSHD = """Port 22
 ListenAddress {address}
@@ -121,44 +122,53 @@ class Machine:
 
 
 class Cluster:
-    def __init__(self, hosts=3):
+    """A number of hosts, and the operator's machine. With `desk`, there is another machine with an
+    sshd, which is no host of jobs."""
+
+    def __init__(self, hosts=3, desk=False):
         self.prefix = f"gd{os.getpid()}-"
         self.root = tempfile.mkdtemp(prefix="graphd-cluster-", dir="/var/tmp")
         os.chmod(self.root, 0o755)
         run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.root + "/id")
         self.bridge_ns = self.prefix + "net"
         self.machines = []
-        self.operator = None
+        self.operator = self.desk = None
         try:
-            self.build(hosts)
+            self.build(hosts, desk)
         except BaseException:
             self.close()
             raise
 
-    def build(self, hosts):
+    def build(self, hosts, desk):
         run("ip", "netns", "add", self.bridge_ns)
         run("ip", "-n", self.bridge_ns, "link", "add", "br0", "type", "bridge")
         run("ip", "-n", self.bridge_ns, "link", "set", "br0", "up")
         for number in range(1, hosts + 1):
-            name = f"m{number}"
-            machine = Machine(self, name, f"10.99.0.{number}",
-                              f"/usr/sbin/sshd -D -e -f {self.root}/{name}/sshd_config")
-            self.machines.append(machine)
-            run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", machine.folder + "/hostkey")
-            with open(machine.folder + "/sshd_config", "w") as out:
-                out.write(SSHD.format(address=machine.address, folder=machine.folder,
-                                      root=self.root))
+            self.machines.append(self.make_host(f"m{number}", f"10.99.0.{number}"))
+        if desk:
+            self.desk = self.make_host("desk", DESK)
         self.operator = Machine(self, "op", OPERATOR, "sleep infinity")
         for machine in self.everyone():
             self.plug(machine)
         for machine in self.everyone():
             self.write_hosts(machine)
             machine.boot()
-        for machine in self.machines:
+        for machine in self.with_sshd():
             self.await_sshd(machine)
 
+    def make_host(self, name, address):
+        machine = Machine(self, name, address,
+                          f"/usr/sbin/sshd -D -e -f {self.root}/{name}/sshd_config")
+        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", machine.folder + "/hostkey")
+        with open(machine.folder + "/sshd_config", "w") as out:
+            out.write(SSHD.format(address=machine.address, folder=machine.folder, root=self.root))
+        return machine
+
+    def with_sshd(self):
+        return self.machines + ([self.desk] if self.desk else [])
+
     def everyone(self):
-        return self.machines + ([self.operator] if self.operator else [])
+        return self.with_sshd() + ([self.operator] if self.operator else [])
 
     def write_hosts(self, machine):
         """Writes /etc/hosts like Debian: a host's own name is a loopback address on that host."""
@@ -193,7 +203,7 @@ class Cluster:
     def write_known_hosts(self, swap=()):
         """Writes all machines' keys; for machines in `swap`, another machine's key."""
         text = ""
-        for machine in self.machines:
+        for machine in self.with_sshd():
             source = self.machines[0] if machine in swap else machine
             with open(source.folder + "/hostkey.pub") as file:
                 text += machine.address + " " + " ".join(file.read().split()[:2]) + "\n"

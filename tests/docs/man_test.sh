@@ -32,6 +32,14 @@ for option in $options; do
   grep -q -- "Fl -$option" man/graphctl-launch.1 || { echo "man/graphctl-launch.1: no --$option"; status=1; }
 done
 
+# Each verb has a page of its name: the pages say in NAME what they are installed as.
+verbs=$("$GRAPHD_BIN_DIR/graphctl" --help | sed -n '/^Subcommands:/,$s/^  \([a-z_]*\) .*/\1/p')
+[ "$(wc -w <<<"$verbs")" -ge 15 ] || { echo "graphctl --help lists no verbs"; exit 1; }
+names=$(sed -n '/^.Sh NAME/,/^.Nd/s/^.Nm \([a-z-]*\).*/\1/p' man/graphctl*.1)
+for verb in $verbs; do
+  grep -qx "graphctl-$verb" <<<"$names" || { echo "graphctl $verb: no page is graphctl-$verb(1)"; status=1; }
+done
+
 # check_verb PAGE SUBCOMMAND...: checks that PAGE has every option of the subcommand.
 # graphctl-server(1), graphctl-control(1), graphctl-keys(1) and graphctl-attach(1) refer to graphctl-launch(1) for
 # the options that select hosts.
@@ -55,7 +63,7 @@ for verb in create list rotate revoke distribute; do check_verb graphctl-keys ke
 check_verb graphctl-inspect inspect
 check_verb graphctl-inspect verify
 check_verb graphctl-launch launch
-for verb in attach logs wait; do check_verb graphctl-attach $verb; done
+for verb in attach logs restart wait; do check_verb graphctl-attach $verb; done
 check_verb graphctl-server ps
 check_verb graphctl-server top
 check_verb graphctl-server stop

@@ -126,10 +126,16 @@ class Changed(unittest.TestCase):
 
 class Repository(unittest.TestCase):
     def test_the_times_and_the_core_are_of_known_presets(self):
-        for preset in select_tests.PART_SECONDS:
+        for preset in ("asan", "tsan"):
             self.assertGreater(len(select_tests.read_seconds(preset)), 80)
             lines = (ROOT / "tests" / "sanitizers" / "core.txt").read_text()
             self.assertGreater(len(re.findall(rf"^{preset} ", lines, re.M)), 3)
+
+    def test_every_slow_test_exists_and_runs_in_turn(self):
+        tests = select_tests.read_tests(pathlib.Path(os.environ["GRAPHD_BIN_DIR"]).parent, "")
+        slow = set(select_tests.read_seconds("dev"))
+        self.assertEqual({test.name for test in tests if not test.core}, slow)
+        self.assertGreater(len(tests), len(slow) + 1000)
 
     def test_the_history_has_the_paths_of_each_commit(self):
         with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(

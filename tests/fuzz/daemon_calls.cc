@@ -240,6 +240,7 @@ void Calls::CallSession(S::Client session, int call) {
       auto request = session.hopRequest();
       request.setPart(Some<int32_t>());
       FillHop(data_, request);
+      request.setTakesEncoded(data_.ConsumeBool());
       for (auto rule : request.getRules()) {
         // Large answers are right, but take time.
         if (rule.getFanout() > 1000) rule.setFanout(rule.getFanout() % 1000);
@@ -254,6 +255,7 @@ void Calls::CallSession(S::Client session, int call) {
       request.setType(Some<int32_t>());
       request.setName(Name());
       request.setIds(Data(ids));
+      request.setTakesEncoded(data_.ConsumeBool());
       Send(kj::mv(request));
       return;
     }
@@ -265,6 +267,7 @@ void Calls::CallSession(S::Client session, int call) {
       request.setName(Name());
       request.setBegin(Some<int64_t>());
       request.setCount(Some<int64_t>());
+      request.setTakesEncoded(data_.ConsumeBool());
       Send(kj::mv(request));
       return;
     }

@@ -68,7 +68,7 @@ std::vector<std::string> Seeds() {
   status.state = "ready";
   status.pid = 7;
   status.uptime_seconds = 1000;
-  status.partitions.push_back({0, 10, 20, 3000, "4 KiB", 5});
+  status.partitions.push_back({0, 10, 20, 3000, "4 KiB", 5, {{"4 KiB", 3000}}});
   JobStatus job;
   job.job_id = "j";
   job.members.emplace_back();

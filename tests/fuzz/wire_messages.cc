@@ -10,6 +10,7 @@
 #include "tests/fuzz/wire_input.h"
 #include "wire/graph_messages.h"
 #include "wire/hop_messages.h"
+#include "wire/received_graph.h"
 #include "wire/status.h"
 #include "wire/tensor_messages.h"
 
@@ -82,6 +83,11 @@ void FillFeatures(FuzzedDataProvider& data, wire::PartitionInfo::Builder partiti
     feature.setName(Text(data));
     feature.setDtype(data.ConsumeIntegralInRange<uint8_t>(0, 14));
     FillShape(data, feature.initRowShape(data.ConsumeIntegralInRange<kj::uint>(0, 4)));
+    if (data.ConsumeBool()) {
+      auto encoding = feature.initEncoding();
+      encoding.setStored(data.ConsumeIntegralInRange<uint8_t>(0, 14));
+      encoding.setScale(data.ConsumeFloatingPoint<float>());
+    }
   }
 }
 
@@ -93,7 +99,9 @@ void WriteBack(Write&& write) {
 }
 
 void ReadOneGraph(wire::Graph::Reader in) {
-  const auto meta = ReadGraph(in, "peer");
+  const ReceivedGraph graph(in, "peer");
+  if (!graph.missing().empty()) return;
+  const auto meta = graph.Complete([](const auto&, auto) {});
   WriteBack<wire::Graph>([&](auto out) { WriteGraph(*meta, out); });
   const IdMap& nodes = meta->book.nodes();
   for (int32_t type = 0; type < nodes.num_types(); type++) {
@@ -117,6 +125,13 @@ void ReadOneShare(wire::TensorInfo::Reader in) {
   WriteBack<wire::TensorInfo>([&](auto out) { WriteShare(share, out); });
 }
 
+void ReadPartition(wire::PartitionInfo::Reader in) {
+  const Schema schema({"u", "v"}, {{"u", "to", "v"}});
+  ReadFeatures(in, schema);
+  RowEncodings encodings;
+  ReadEncodings(in, encodings);
+}
+
 // Reads a message whose fields come from the input.
 void ReadFields(uint8_t kind, FuzzedDataProvider& data) {
   capnp::MallocMessageBuilder message;
@@ -130,8 +145,7 @@ void ReadFields(uint8_t kind, FuzzedDataProvider& data) {
       return;
     case 2:
       FillFeatures(data, message.initRoot<wire::PartitionInfo>());
-      ReadFeatures(message.getRoot<wire::PartitionInfo>(), {{"u", "v"}, {{"u", "to", "v"}}});
-      return;
+      return ReadPartition(message.getRoot<wire::PartitionInfo>());
     default:
       FillHop(data, message.initRoot<wire::Session::HopParams>());
       return ReadHop(message.getRoot<wire::Session::HopParams>());
@@ -148,8 +162,7 @@ void ReadBytes(uint8_t kind, kj::ArrayPtr<const capnp::word> words) {
       ReadLayout(message.getRoot<wire::SegmentInfo>(), "peer");
       return;
     case 2:
-      ReadFeatures(message.getRoot<wire::PartitionInfo>(), {{"u", "v"}, {{"u", "to", "v"}}});
-      return;
+      return ReadPartition(message.getRoot<wire::PartitionInfo>());
     case 3:
       return ReadHop(message.getRoot<wire::Session::HopParams>());
     case 4:
@@ -185,7 +198,7 @@ ServerStatus TestStatus() {
   ServerStatus status{};
   status.server_name = "s";
   status.state = "ready";
-  status.partitions.push_back({0, 3, 4, 4096, "4 KiB", 0});
+  status.partitions.push_back({0, 3, 4, 4096, "4 KiB", 0, {{"4 KiB", 4096}}});
   status.jobs.push_back({"j", "train", 2, 1.5, {{JobRole::kTrainer, 0, 7, "unix"}}});
   status.tensors.emplace_back().info.spec.name = "emb";
   status.store.emplace().directory = "/d";

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages in a folder (second argument) by apt in a Debian that has only a
-# compiler, and uses them there: the programs, the Python package, and the library, with which the
-# README's trainer is built and run. The library of the build tree (first argument) is also installed
+# compiler, and uses them there: the programs, the manuals, the tutorial, the Python package, and the
+# library, with which the README's trainer is built and run. The library of the build tree (first argument) is also installed
 # to a prefix on this machine and used from there. Needs root and Debian's mirror.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -31,7 +31,7 @@ mmdebstrap --quiet --variant=apt --include=g++,make,cmake,pkg-config,python3 \
   { cat debian.log; exit 1; }
 echo "installed Debian with the packages in $((SECONDS - start)) s"
 
-cp -r "$here/use_installed.py" "$here/use_library.sh" "$here/trainer" "$source_dir/README.md" \
+cp -r "$here/use_installed.py" "$here/use_documents.py" "$here/use_library.sh" "$here/trainer" "$source_dir/README.md" \
   "$source_dir/tests/fixtures/dgl/sbm_2p_metis" root/srv
 unshare --mount sh -ec '
   mount -t proc proc root/proc
@@ -41,9 +41,10 @@ unshare --mount sh -ec '
     /srv/use_library.sh /srv/README.md /usr
     graphd --version
     graphctl --version
-    test -f /usr/share/man/man1/graphctl.1.gz
+    /usr/bin/python3 /srv/use_documents.py
     test -f /usr/share/bash-completion/completions/graphctl
     dpkg -r graphd graphctl libgraphclient-dev libgraphclient0 python3-graphd >/dev/null
     test ! -e /usr/bin/graphd
     test ! -e /usr/include/graphd
+    test ! -e /usr/share/doc/python3-graphd
     test ! -e /usr/lib/python3/dist-packages/graphd"'

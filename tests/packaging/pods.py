@@ -217,9 +217,9 @@ class Pod:
 
     def wait_until_ready(self, seconds):
         end = time.monotonic() + seconds
-        while self.probe("readinessProbe")[0] != 200:
+        while (answer := self.probe("readinessProbe"))[0] != 200:
             if time.monotonic() > end or not self.is_running():
-                raise TimeoutError(f"{self.name} is not ready; its log:\n{self.log()}")
+                raise TimeoutError(f"{self.name} is not ready, {answer}; its log:\n{self.log()}")
             time.sleep(0.05)
 
     def is_running(self):

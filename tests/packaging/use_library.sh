@@ -21,7 +21,8 @@ grep -q 'graphd::Initialize' readme.inc || { echo "$readme has no C++ trainer" >
 { cmake -S . -B by_cmake -DCMAKE_PREFIX_PATH="$prefix" && cmake --build by_cmake; } >cmake.log 2>&1 ||
   { cat cmake.log; exit 1; }
 if [ "$prefix" != /usr ]; then
-  export PKG_CONFIG_PATH=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/lib
+  pc=$(find "$prefix/lib" -name graphd.pc)
+  export PKG_CONFIG_PATH=${pc%/*} LD_LIBRARY_PATH=$prefix/lib
 fi
 # shellcheck disable=SC2046
 c++ trainer.cc -o by_pkg_config $(pkg-config --cflags --libs graphd)

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds a wheel and installs it by pip alone: in a new virtual environment without the system's
 # packages, and in a Debian that has Python and neither a compiler nor a library of graphd's. There it
-# partitions a graph, starts a server and runs a trainer. Then it runs the programs in Debian 11, whose
-# glibc is 2.31, with nothing but a shell. Arguments: the interpreter, and options for scripts/wheels.
+# partitions a graph, starts a server and runs a trainer. This Debian then is a host of a job that only
+# computes. With Debian's PyTorch, it runs all commands and programs of the tutorial, docs/python.md. Then
+# the test runs the programs in Debian 11, whose glibc is 2.31, with nothing but a shell. Arguments: the
+# interpreter, and options for scripts/wheels.
 # Needs root, PyPI and Debian's mirror.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -72,6 +74,38 @@ unshare --mount sh -ec '
     echo 127.0.0.1 30051 >>ip_config.txt
     graphctl launch --workspace /srv --num_trainers 1 --part_config parts/ring.json \
       --ip_config ip_config.txt \"python wheel_trainer.py\""'
+
+# A host without a partition needs nothing but the wheel.
+mv root/srv/parts parts
+find root/srv -mindepth 1 -maxdepth 1 -not -name env -not -name wheel_trainer.py -exec rm -r {} +
+/usr/bin/python3 "$here/wheel_hosts.py" "$work/venv" "$work/root" "$work/parts"
+
+# The tutorial needs PyTorch, too, which comes from Debian, and Matplotlib for its plots. Debian's Matplotlib
+# brings a compiler, so PyPI's is taken, for the NumPy of Debian's PyTorch.
+venv/bin/pip download --disable-pip-version-check --dest plots 'matplotlib<3.9' 'numpy<1.25' >pip.log 2>&1 ||
+  { cat pip.log; exit 1; }
+mkdir -p root/srv/graphd/{docs,examples,tests/python,tests/tools}
+cp "$source_dir/docs/python.md" root/srv/graphd/docs
+cp "$source_dir/examples/train_dist.py" root/srv/graphd/examples
+cp "$source_dir"/tests/python/{support,tutorial_test}.py root/srv/graphd/tests/python
+cp "$source_dir/tests/tools/free_ports.py" root/srv/graphd/tests/tools
+cp -r wheels plots root/srv
+# shellcheck disable=SC2016  # the inner shells expand their variables
+unshare --mount sh -ec '
+  mount -t proc proc root/proc
+  mount -t tmpfs shm root/dev/shm
+  DEBIAN_FRONTEND=noninteractive chroot root sh -ec "
+    apt-get update
+    apt-get install --yes --no-install-recommends python3-torch" >debian.log 2>&1 || { cat debian.log; exit 1; }
+  exec chroot root env -i HOME=/root PATH=/srv/tutorial/bin:/usr/bin:/bin LANG=C.UTF-8 sh -ec "
+    cd /srv
+    if command -v cc || command -v c++; then exit 1; fi
+    python3 -m venv --system-site-packages tutorial
+    pip install --disable-pip-version-check --no-index --find-links wheels --find-links plots \
+      graphd matplotlib >pip.log 2>&1 || { cat pip.log; exit 1; }
+    GRAPHD_BIN_DIR=/srv/tutorial/bin python3 graphd/tests/python/tutorial_test.py \
+      Tutorial.test_every_step"'
+rm -r root
 
 mmdebstrap --quiet --variant=extract --include=libc6,libgcc-s1,dash,coreutils,grep bullseye older \
   >debian.log 2>&1 || {

@@ -87,6 +87,8 @@ class Copies(unittest.TestCase):
         copies = [copier.start([small + i]) for i in range(5)]
         for i, copy in enumerate(copies):
             self.assertTrue(torch.equal(copier.finish(copy)[0], small + i))
+        del copies, copy
+        self.assertEqual(device.memory(), (0, 5 << 16, 1 << 16))
         self.assertEqual(sum(device.pinned_sizes), 1 << 17)
         large = torch.arange(1 << 17)
         self.assertTrue(torch.equal(copier.finish(copier.start([large]))[0], large))
@@ -99,6 +101,7 @@ class Copies(unittest.TestCase):
         full = unittest.mock.patch.object(device, "allocate", side_effect=MemoryError("full"))
         with full, self.assertRaisesRegex(MemoryError, "full"):
             copier.start(TENSORS)
+        self.assertEqual(device.memory()[0], 0)
         self.assertEqual(pool.statistics()["lent_bytes"], 0)
         self.assertGreater(pool.statistics()["free_bytes"], 0)
 

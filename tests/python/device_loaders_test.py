@@ -57,7 +57,10 @@ class Loaders(support.GraphTest):
             self.assertEqual([tensors_of(batch) for batch in there], expected)
             self.assertEqual(len(expected), len(here))
         self.assertEqual(device.copies, 2 * len(expected))
-        return there
+        # The caller has a batch while the next one is there and the one behind it is on its way.
+        held, most, largest = device.memory()
+        self.assertEqual(held, 0)
+        self.assertLessEqual(most, 3 * largest)
 
     def nodes(self, g, **options):
         sampler = NeighborSampler([3, 2], **options)
@@ -171,8 +174,22 @@ class Loaders(support.GraphTest):
         self.assertEqual(len(parts.tensors), 1)
         self.assertIs(rebuild(parts.tensors)[0], elsewhere)
 
+    def test_a_tensor_keeps_the_memory_of_its_batch(self):
+        device = LateDevice()
+        loader = DistDataLoader(
+            range(4), 4, collate_fn=lambda ids: [torch.tensor(ids)] * 2, device=device
+        )
+        (batch,) = loader
+        kept, size = batch[0], device.memory()[0]
+        self.assertGreaterEqual(size, kept.numel() * kept.element_size())
+        del batch
+        self.assertEqual(device.memory(), (size, size, size))
+        del kept
+        self.assertEqual(device.memory(), (0, size, size))
+
     def test_an_epoch_that_is_left_early_returns_its_buffers(self):
-        loader = self.nodes(self.standalone())(device=LateDevice())
+        device = LateDevice()
+        loader = self.nodes(self.standalone())(device=device)
         before = self.threads()
         for _ in range(3):
             for batch in loader:
@@ -180,10 +197,12 @@ class Loaders(support.GraphTest):
                 break
         self.assertEqual(len(list(loader)), len(loader))  # behind the batches that were dropped
         self.assertEqual(loader._delivery.pool.statistics()["lent_bytes"], 0)
+        self.assertGreater(device.memory()[1], 0)
         (thread,) = self.threads() - before
         del loader, batch
         thread.join(60)
         self.assertFalse(thread.is_alive())
+        self.assertEqual(device.memory()[0], 0)
 
     def threads(self):
         return {each for each in threading.enumerate() if each.name.startswith("graphd-delivery")}

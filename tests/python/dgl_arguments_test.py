@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests arguments, classes and methods of DGL for which graphd needs less, or works differently."""
 
+import copy
+import inspect
+
 import numpy as np
 import torch
 
 import graphd
 import support
 from graphd.distributed import (
+    DistDataLoader,
     GraphPartitionBook,
     RangePartitionBook,
     load_partition_book,
     sample_etype_neighbors,
     sample_neighbors,
 )
+from graphd.sampling import NeighborSampler, TopKSampler
 
 
 def homogeneous(book, part, ntype=None, etype=None):
@@ -172,6 +177,58 @@ class Arguments(support.GraphTest):
         graphd.distributed.initialize(net_etype="tensorpipe", net_type="socket")
         with self.assertRaisesRegex(graphd.errors.InvalidError, "orig_id"):
             graphd.distributed.partition_graph(([0], [1]), "g", 1, "/no/where", reshuffle=False)
+
+
+class SamplerOfExamples(support.GraphTest):
+    """The class NeighborSampler of DGL's example scripts, which takes a graph."""
+
+    fixture = "sbm_2p_metis"
+
+    def test_it_samples_as_dgls_class_does(self):
+        for g in self.each_way():
+            seeds = [7, 3, 11, 5]
+            sampler = NeighborSampler(g, [2, 40], sample_neighbors, torch.device("cpu"))
+            loader = DistDataLoader(seeds, 4, collate_fn=sampler.sample_blocks)
+            (blocks,) = loader
+            # The class begins with the fanout of the seeds, and samples with replacement.
+            for block, fanout in zip(reversed(blocks), [2, 40]):
+                nodes = block.dstdata[graphd.NID]
+                self.assertEqual(nodes.tolist(), torch.as_tensor(seeds).tolist())
+                wanted = torch.where(g.in_degrees(nodes) > 0, fanout, 0)
+                self.assertEqual(block.in_degrees().tolist(), wanted.tolist())
+                seeds = block.srcdata[graphd.NID]
+            u, v, ids = blocks[0].edges(form="all")
+            ends = g.find_edges(blocks[0].edata[graphd.EID][ids])
+            self.assertEqual(ends[0].tolist(), blocks[0].srcdata[graphd.NID][u].tolist())
+            self.assertEqual(ends[1].tolist(), blocks[0].dstdata[graphd.NID][v].tolist())
+
+    def test_names_of_arguments_and_three_of_them(self):
+        g = self.standalone()
+        for sampler in (
+            NeighborSampler(g, fanouts=[2, 3], sample_neighbors=sample_neighbors, device="cuda:0"),
+            NeighborSampler(g, [2, 3], sample_neighbors),
+        ):
+            self.assertEqual(len(sampler.sample_blocks([0, 1])), 2)
+
+    def test_mistakes(self):
+        g = self.standalone()
+        for arguments, message in (
+            (([2], sample_etype_neighbors, "cpu"), "expected graphd.distributed.sample_neighbors"),
+            (([2], None, "cpu"), "sample_neighbors None"),
+            (([2], sample_neighbors, 0.5), "device 0.5.*'cuda:0'"),
+            ((2, sample_neighbors, "cpu"), "fanouts 2: expected a list"),
+            (([], sample_neighbors, "cpu"), r"fanouts \[\]"),
+        ):
+            with self.assertRaisesRegex(graphd.errors.InvalidError, message):
+                NeighborSampler(g, *arguments)
+        with self.assertRaisesRegex(TypeError, "sample_neighbors"):
+            NeighborSampler(g, [2])
+
+    def test_the_signature_and_copies_are_those_of_a_sampler(self):
+        names = list(inspect.signature(NeighborSampler).parameters)
+        self.assertEqual(names[:3], ["fanouts", "edge_dir", "prob"])
+        self.assertEqual(copy.copy(NeighborSampler([2, 3])).fanouts, [2, 3])
+        self.assertEqual(list(inspect.signature(TopKSampler).parameters)[1], "weight")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests the example of DGL's documents as docs/python.md changes it.
 
-The original equals DGL's text, only imports and the sampler's construction change, and the result
-trains.
+The original equals DGL's text, only imports change, and the result trains.
 """
 
 import difflib
@@ -61,17 +60,11 @@ class Listing(unittest.TestCase):
         computed = list(difflib.unified_diff(side("-"), side("+"), lineterm="", n=1000))[3:]
         self.assertEqual([line.rstrip() for line in computed], shown())
 
-    def test_only_imports_and_the_samplers_construction_change(self):
-        changed = "\n".join(line for line in shown() if line[:1] in ("-", "+"))
-        without_imports = re.sub(r"^[-+](from \S+ )?import .*\n", "", changed, flags=re.MULTILINE)
-        self.assertRegex(
-            without_imports, r"\A(-.*\n)*\+sampler = NeighborSampler\(\[10,25\]\)\.bind\(g\)\Z"
-        )
-        self.assertRegex(
-            without_imports.replace("\n-", " "),
-            r"\A-sampler = NeighborSampler\(g, "
-            r"\[10,25\],\s+dgl.distributed.sample_neighbors,\s+device\)\n",
-        )
+    def test_only_imports_change(self):
+        changed = [line for line in shown() if line[:1] in ("-", "+")]
+        self.assertEqual(changed[:2], ["-import dgl", "+import graphd as dgl"])
+        for line in changed[2:]:
+            self.assertRegex(line, r"^\+from graphd\.\S+ import \w+$")
 
 
 class Job(jobs.JobTest):

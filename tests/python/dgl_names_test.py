@@ -82,6 +82,45 @@ class Policies(support.GraphTest):
                 NodePartitionPolicy(book, "user")
 
 
+class Client(support.GraphTest):
+    def test_its_barrier_waits_for_every_trainer(self):
+        graphs = [each.graph() for each in self.daemons().connect_trainers("client", 2)]
+        policy = graphs[0].get_node_partition_policy("user")
+        tensor = DistTensor((300,), torch.int64, "kept", part_policy=policy)
+        seen = []
+
+        def wait():
+            graphs[1]._client.barrier()
+            seen.extend(DistTensor.open(graphs[1], "kept")[:3].tolist())
+
+        other = threading.Thread(target=wait)
+        other.start()
+        time.sleep(0.2)
+        self.assertTrue(other.is_alive())
+        tensor[[0, 1, 2]] = torch.tensor([4, 5, 6])
+        graphs[0]._client.barrier()
+        other.join(30)
+        self.assertEqual(seen, [4, 5, 6])
+        self.assertIn("kept", graphs[1]._client.data_name_list())
+        self.assertIn("kept", graphs[1]._client.gdata_name_list())
+
+    def test_other_parts_of_dgls_client_have_a_remedy(self):
+        with self.assertRaisesRegex(AttributeError, "_client.pull: .*brackets of a DistTensor"):
+            _ = self.standalone()._client.pull
+
+    def test_a_trainer_ends_as_in_dgl_0_5_and_leaves_the_servers(self):
+        self.served()
+        graphd.distributed.shutdown_servers()
+        graphd.distributed.finalize_client()
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "neither servers nor"):
+            graphd.distributed.DistGraph()
+        g = self.served()
+        remedy = "graphctl server stop --ip_config ip_config.txt"
+        with self.assertRaisesRegex(graphd.errors.InvalidError, remedy):
+            graphd.distributed.shutdown_servers("ip_config.txt", 1)
+        self.assertEqual(len(g.in_degrees([0], etype="follows")), 1)
+
+
 class Loaders(support.GraphTest):
     def batches(self, g, sampler, **options):
         loader = graphd.dataloading.EdgeDataLoader(

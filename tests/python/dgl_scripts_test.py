@@ -7,6 +7,7 @@ import re
 import sys
 
 import numpy as np
+import torch
 
 import graphd
 import jobs
@@ -93,10 +94,20 @@ class Scripts(jobs.JobTest):
     def test_node_classification_with_layers_of_dgl(self):
         self.check_node_classification(f"{DGL_IMPORTS}; import dgl.nn.pytorch as dglnn")
 
+    def check_embeddings(self):
+        """Checks the file that the script for link prediction has written, and removes it."""
+        path = self.path("emb.pt")
+        embeddings = torch.load(path)
+        os.remove(path)
+        self.assertIs(type(embeddings), torch.Tensor)
+        self.assertEqual((embeddings.shape, embeddings.dtype), ((1000, 32), torch.float32))
+        self.assertGreater(float(embeddings.std(0).min()), 0)
+
     def test_link_prediction(self):
         output = self.run_script("link_prediction.py", LINK_IMPORTS, *LINK_ARGUMENTS)
         (each,) = self.accuracies(output, r"test acc ([0-9.]+)", 1)
         self.assertGreater(each, 0.8)
+        self.check_embeddings()
 
     def test_link_prediction_in_standalone_mode(self):
         self.graph("standalone")
@@ -106,9 +117,11 @@ class Scripts(jobs.JobTest):
         output = jobs.run(
             *(sys.executable, script, "--standalone", "--graph_name", "standalone"),
             *("--part_config", self.path("standalone/standalone.json"), *LINK_ARGUMENTS),
+            cwd=self.workspace,
         )
         (each,) = self.accuracies(output, r"test acc ([0-9.]+)", 1)
         self.assertGreater(each, 0.8)
+        self.check_embeddings()
 
 
 if __name__ == "__main__":

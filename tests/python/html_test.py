@@ -4,9 +4,14 @@
 import html.parser
 
 import support
-from graphd.distributed import DistDataLoader, DistNodeDataLoader
+from graphd.distributed import (
+    DistDataLoader,
+    DistEdgeDataLoader,
+    DistNodeDataLoader,
+    sample_neighbors,
+)
 from graphd.html import table
-from graphd.sampling import NeighborSampler, as_edge_prediction_sampler
+from graphd.sampling import NeighborSampler, as_edge_prediction_sampler, negative_sampler
 
 
 class Cells(html.parser.HTMLParser):
@@ -113,6 +118,41 @@ class Html(support.GraphTest):
             self.assertEqual(repr(loader), "DistDataLoader(3 batches, 10 items)")
             shown = dict(Cells(loader._repr_html_()).rows[2:])
             self.assertEqual((shown["batches"], shown["items"]), ("3", "10"))
+
+    def test_pair_graphs_and_samples_show_nodes_and_edges_by_type(self):
+        g = self.standalone()
+        options = {"negative_sampler": negative_sampler.Uniform(2), "batch_size": 3}
+        edges = {"follows": [0, 1, 2]}
+        loader = DistEdgeDataLoader(g, edges, NeighborSampler([3]), **options)
+        _, pairs, negatives, _ = next(iter(loader))
+        sample = sample_neighbors(g, {"user": [0, 1, 2]}, 2)
+        for shown, caption in (
+            (pairs, "Subgraph"),
+            (negatives, "Subgraph"),
+            (sample, "SampledGraph"),
+        ):
+            rows = Cells(shown._repr_html_()).rows
+            nodes = [[ntype, str(shown.num_nodes(ntype))] for ntype in g.ntypes]
+            counts = [[" : ".join(c), str(shown.num_edges(c))] for c in g.canonical_etypes]
+            self.assertEqual(
+                rows, [[caption], ["node type", "nodes"], *nodes, ["edge type", "edges"], *counts]
+            )
+        self.assertEqual((pairs.num_edges("follows"), negatives.num_edges("follows")), (3, 6))
+
+    def test_a_session_shows_its_servers_and_whether_it_is_open(self):
+        with self.daemons().connect(job_id="shown", rank=1, world_size=2) as session:
+            shown = dict(Cells(session._repr_html_()).rows[2:])
+            self.assertEqual(
+                shown,
+                {
+                    "connected to": "server 'python_test'",
+                    "state": "open",
+                    "rank": "1",
+                    "world_size": "2",
+                },
+            )
+        shown = dict(Cells(session._repr_html_()).rows[2:])
+        self.assertEqual(shown, {"connected to": "server 'python_test'", "state": "closed"})
 
     def test_texts_are_escaped(self):
         text = table("<script>", ["a & b"], [("<b>", 1234567)])

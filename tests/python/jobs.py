@@ -18,9 +18,9 @@ GRAPHCTL = os.path.join(support.BIN, "graphctl")
 SMALL = ("--batch_size", "60", "--fan_out", "5,5", "--num_hidden", "32", "--lr", "0.02")
 
 
-def run(*command):
+def run(*command, cwd=None):
     """Runs a command that has to succeed, and returns its output."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=100)
     if done.returncode:
         raise AssertionError(f"{command}: {done.stdout}{done.stderr}")
     return done.stdout

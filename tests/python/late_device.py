@@ -5,8 +5,11 @@ A copy reads its source when something waits for it, not when it is started. A b
 again too early, and a consumer that does not wait, therefore give wrong tensors.
 """
 
+import itertools
 import threading
+import weakref
 
+import numpy
 import torch
 
 from graphd.device.platform import Platform
@@ -48,6 +51,7 @@ class LateDevice(Platform):
         super().__init__(torch.device("cpu"))
         self.pinned_sizes, self.copies, self.recorded = [], 0, set()
         self._pinned, self._current = {}, _Stream()
+        self._sizes = []  # allocations in their order; a negative size is that of a freed one
 
     def new_stream(self):
         return _Stream()
@@ -68,7 +72,16 @@ class LateDevice(Platform):
         )
 
     def allocate(self, size, stream):
-        return torch.full((size,), POISON, dtype=torch.uint8)
+        memory = numpy.full(size + 63, POISON, numpy.uint8)
+        self._sizes.append(size)
+        weakref.finalize(memory, self._sizes.append, -size)  # called when no tensor has it any more
+        return torch.from_numpy(memory[-memory.ctypes.data % 64 :][:size])  # aligned as PyTorch's
+
+    def memory(self):
+        """Returns the bytes that tensors hold of what was allocated, the most that they have held, and
+        the largest allocation."""
+        held = list(itertools.accumulate(self._sizes, initial=0))
+        return held[-1], max(held), max(self._sizes, default=0)
 
     def copy(self, target, source, stream):
         self.copies += 1

@@ -9,18 +9,20 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import unittest
 
 import graphd
 import slurm
 import support
 
 # Each trainer adds its rank plus one to a tensor of the job, and prints what it sees after a barrier.
+# Then the trainers make two synchronous steps of Adagrad, to which each gives gradients for most
+# rows. The rows must be those that the sums of all gradients lead to; gradients that were applied
+# one after the other would lead to others.
 TRAINER = """
 import json, subprocess, sys
 import numpy
 import graphd
-from graphd.distributed import DistGraph, DistTensor
+from graphd.distributed import DistEmbedding, DistGraph, DistTensor, SparseAdagrad
 graphd.use("numpy")
 graphd.distributed.initialize()
 g = DistGraph()
@@ -36,8 +38,30 @@ graphd.use("numpy")
 graphd.distributed.initialize()
 print(DistTensor.open(DistGraph(), "total")[:].tolist()[0])
 '''], stdout=subprocess.PIPE, text=True, check=True)
+trainers, rank = graphd.distributed.get_num_trainers(), g.rank()
+embedding = DistEmbedding(g.num_nodes(), 2)
+optimizer = SparseAdagrad([embedding], lr=0.5, sum_duplicates=True, synchronous=True)
+nodes = numpy.arange(g.num_nodes())
+def gradient_of(rank, step):
+    # Rank 0 leaves out the first of each trainers + 1 rows, rank 1 the second, and so on.
+    used = nodes % (trainers + 1) != rank
+    return numpy.where(used, rank + 1.0 if step == 0 else 1.0, 0.0).astype("float32")
+wanted = embedding.weight[:]
+squares = numpy.zeros(len(nodes))
+for step in range(2):
+    mine = gradient_of(rank, step)
+    mine_at = nodes[mine != 0]
+    embedding(mine_at)
+    embedding.backward(mine_at, numpy.repeat(mine[mine != 0][:, None], 2, axis=1))
+    optimizer.step()
+    together = sum(gradient_of(each, step) for each in range(trainers))
+    squares += together**2
+    wanted = wanted - (0.5 * together / (numpy.sqrt(squares) + 1e-10))[:, None]
+g.barrier()
 found = {
-    "rank": g.rank(), "trainers": graphd.distributed.get_num_trainers(),
+    "deviation": float(numpy.abs(embedding.weight[:] - wanted).max()),
+    "changed": float(numpy.abs(wanted).min()),
+    "rank": rank, "trainers": trainers,
     "total": total[:].tolist()[0], "total_of_worker": int(worker.stdout),
     "job": g.session.job_id, "part": g.handle.local_partition,
     "split": len(graphd.distributed.node_split(g.ndata["train_mask"])),
@@ -70,6 +94,8 @@ class Launchers(support.GraphTest):
         for each in found:
             self.assertEqual((each["trainers"], each["total"]), (trainers, total))
             self.assertEqual(each["total_of_worker"], total)
+            self.assertLess(each["deviation"], 1e-5)
+            self.assertGreater(each["changed"], 0.5)
             self.assertRegex(each["job"], job)
         self.assertEqual(len({each["job"] for each in found}), 1)
         # Both partitions are on this machine: its trainers process one each.
@@ -190,4 +216,4 @@ class Launchers(support.GraphTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

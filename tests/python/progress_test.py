@@ -109,6 +109,61 @@ class Calls(support.GraphTest):
         )
         self.assertGreaterEqual(shown.count("reading 'feat'"), 3)
 
+    def test_changes_of_many_rows(self):
+        config = support.fixture(self.fixture).config
+        code = f"""{AT_ONCE}
+import numpy, threading
+g = DistGraph(part_config={config!r})
+rows = numpy.ones((g.num_nodes(), 4), "float32")
+tensor = DistTensor(rows.shape, "float32", "changed")
+"""
+        wait = """
+is_made, make, change = threading.Event(), progress._made, DistTensor._change
+def made(**options):
+    is_made.set()
+    return make(**options)
+def late(*arguments):
+    assert is_made.wait(30)
+    change(*arguments)
+progress._made, DistTensor._change = made, late
+"""
+        for change in ("tensor[:] = rows", "tensor.add(slice(None), rows)"):
+            self.assertRegex(on_terminal(code + wait + change), r"writing 'changed': \d+ s")
+        self.assertEqual(on_terminal(f"{code}tensor[:9] = rows[:9]"), "")
+
+    def test_results_of_inference(self):
+        config = support.fixture(self.fixture).config
+        code = f"""{AT_ONCE}
+import numpy, tempfile
+g = DistGraph(part_config={config!r})
+scores = DistTensor((g.num_nodes(), 4), "float32", "scores")
+"""
+        for call, description in (
+            ("evaluate(g, scores, batch_size=20)", "evaluating 'test_mask'"),
+            ("predict_edges(g, scores, [1] * 99, [2] * 99, batch_size=9)", "scoring pairs"),
+            ("export(g, scores, tempfile.mktemp('.npy'))", "exporting 'scores'"),
+        ):
+            self.assertRegex(
+                on_terminal(f"{code}graphd.inference.{call}"), rf"{description}:\s+\d+%"
+            )
+
+    def test_counts_of_accesses(self):
+        config = support.fixture(self.fixture).config
+        code = f"""{AT_ONCE}
+from graphd.distributed import DistNodeDataLoader, nodes_by_access
+g = DistGraph(part_config={config!r})
+sampler = graphd.sampling.NeighborSampler([2])
+loader = DistNodeDataLoader(g, list(range(300)), sampler, batch_size=30)
+"""
+        for arguments, total in (
+            ("loader", "10"),
+            ("loader, 5, None, 4", "4"),
+            ("iter(loader)", ""),
+        ):
+            arguments = arguments if "," in arguments else f"{arguments}, 5"
+            shown = on_terminal(f"{code}nodes_by_access(g, {arguments})")
+            self.assertRegex(shown, rf"counting accesses:.* \d+(/{total}|it) \[")
+
     def test_inference(self):
         config = support.fixture(self.fixture).config
         code = (

@@ -12,10 +12,12 @@ from torch_geometric.sampler import NegativeSampling
 import support
 from graphd.errors import GraphdError, InvalidError
 from graphd.pyg import FeatureStore, GraphStore, LinkNeighborLoader, NeighborSampler
+from html_test import Cells
 from late_device import LateDevice
 
 LIKES = ("user", "likes", "post")
 FOLLOWS = ("user", "follows", "user")
+SAMPLER = "NeighborSampler([3, 4])"  # in the order of DGL
 
 
 class Batches(support.GraphTest):
@@ -54,6 +56,14 @@ class Batches(support.GraphTest):
                     self.assertTrue(torch.equal(batch[etype].edge_label, expected))
                     self.assertTrue(torch.equal(batch["user"].x, feat[batch["user"].n_id]))
                 self.assertEqual(sizes, [16, 16, 16, 12])
+
+    def test_a_loader_shows_its_batches_graph_and_sampler(self):
+        g = self.standalone()
+        loader = LinkNeighborLoader(g, [4, 3], (LIKES, self.pairs(g, LIKES)), batch_size=16)
+        self.assertEqual(repr(loader), f"LinkNeighborLoader(4 batches, {SAMPLER})")
+        caption, _, *shown = Cells(loader._repr_html_()).rows
+        self.assertEqual(caption, ["LinkNeighborLoader"])
+        self.assertEqual(shown, [["batches", "4"], ["graph", repr(g)], ["sampler", SAMPLER]])
 
     def test_batches_on_a_device_fit_the_graph(self):
         g = self.standalone()

@@ -11,10 +11,12 @@ import support
 from graphd.distributed import in_subgraph
 from graphd.errors import InvalidError
 from graphd.pyg import FeatureStore, GraphStore, NeighborLoader
+from html_test import Cells
 from late_device import LateDevice
 
 LIKES = ("user", "likes", "post")
 FOLLOWS = ("user", "follows", "user")
+SAMPLER = "NeighborSampler([3, 4])"  # in the order of DGL
 
 
 class Batches(support.GraphTest):
@@ -200,6 +202,14 @@ class Batches(support.GraphTest):
             NeighborLoader((g, g), [1], "user")
         with self.assertRaises(graphd.errors.GraphdError):
             NeighborLoader(g, [1], ("usr", [1]))
+
+    def test_a_loader_shows_its_batches_graph_and_sampler(self):
+        g = self.standalone()
+        loader = NeighborLoader(g, [4, 3], ("user", torch.arange(40)), batch_size=16)
+        self.assertEqual(repr(loader), f"NeighborLoader(3 batches, {SAMPLER})")
+        caption, _, *shown = Cells(loader._repr_html_()).rows
+        self.assertEqual(caption, ["NeighborLoader"])
+        self.assertEqual(shown, [["batches", "3"], ["graph", repr(g)], ["sampler", SAMPLER]])
 
 
 class Trees(support.GraphTest):

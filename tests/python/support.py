@@ -94,9 +94,10 @@ def slowness():
 
 
 class Daemons:
-    """The running daemons of a fixture, or of a part config, one graphd per partition."""
+    """The running daemons of a fixture, or of a part config, one graphd per partition. `of_part` returns
+    the options of the daemon of one partition."""
 
-    def __init__(self, name, *options):
+    def __init__(self, name, *options, of_part=lambda part: ()):
         self.folder = tempfile.mkdtemp(prefix="graphd-served-")
         self.server_name = "python_test"
         self.ip_config = os.path.join(self.folder, "ip_config.txt")
@@ -126,6 +127,7 @@ class Daemons:
                             "--state_dir",
                             os.path.join(self.folder, f"state{part}"),
                             *options,
+                            *of_part(part),
                         ],
                         stdout=log,
                         stderr=log,

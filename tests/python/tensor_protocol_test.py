@@ -2,7 +2,11 @@
 """Compares a DistTensor with the PyTorch tensor of its rows: brackets, iteration, conversion to
 arrays, and comparison, in this process, from mapped memory, and over TCP."""
 
+import copy
+import io
 import itertools
+import multiprocessing
+import pickle
 import shutil
 import tempfile
 
@@ -75,7 +79,7 @@ class Protocol(support.GraphTest):
                 tensor[None]
             # Other faults of ids are reported as they are.
             for ids, fault in (
-                (torch.tensor([-1], dtype=torch.int32), "int32"),
+                (torch.tensor([-1], dtype=torch.int16), "int16"),
                 (torch.tensor([1], device="meta"), "device meta"),
                 (torch.tensor([[-1]]), r"shape \[1, 1\]"),
             ):
@@ -84,6 +88,13 @@ class Protocol(support.GraphTest):
 
     def test_brackets_change_what_pytorch_changes(self):
         for _, tensor, rows in self.each_tensor():
+            ids = np.array([4, -1], np.int32)  # PyTorch itself wants int64
+            for index in (ids, torch.from_numpy(ids)):
+                self.assertTrue(torch.equal(tensor[index], rows[[4, -1]]))
+                self.assertTrue(torch.equal(tensor[index, 1], rows[[4, -1], 1]))
+                tensor[index] = rows[[5, 6]]
+                rows[[4, -1]] = rows[[5, 6]]
+                self.assertTrue(torch.equal(tensor[:], rows))
             for index in ([-1, 3], MASK, slice(5, 50, 7), Ellipsis):
                 values = torch.randn(rows[index].shape)
                 tensor[index], rows[index] = values, values
@@ -107,10 +118,43 @@ class Protocol(support.GraphTest):
             self.assertTrue(np.array_equal(np.asarray(tensor), rows.numpy()))
             self.assertEqual(np.asarray(tensor, dtype="float64").dtype, np.float64)
             self.assertTrue(torch.equal(torch.from_dlpack(tensor), rows))
+            self.assertTrue(torch.equal(torch.as_tensor(np.asarray(tensor)), rows))
             self.assertTrue(torch.equal(tensor.to("cpu"), rows))
             self.assertEqual(tensor.to(torch.float64).dtype, torch.float64)
             age = g.nodes["user"].data["age"]
             self.assertTrue(torch.equal(torch.as_tensor(age), age[:]))
+
+    def test_pickles_and_files_have_the_rows(self):
+        for g, tensor, rows in self.each_tensor():
+            for feature in (tensor, g.nodes["user"].data["feat"]):
+                wanted = feature[:]
+                file, plain = io.BytesIO(), io.BytesIO()
+                torch.save({"t": feature, "also": feature}, file)
+                torch.save({"t": wanted, "also": wanted}, plain)
+                self.assertLess(len(file.getvalue()), len(plain.getvalue()) + 1000)
+                file.seek(0)
+                found = torch.load(file)["t"]
+                for each in (found, pickle.loads(pickle.dumps(feature))):
+                    self.assertIs(type(each), torch.Tensor)
+                    self.assertTrue(torch.equal(each, wanted))
+            graphd.use("numpy")
+            self.addCleanup(graphd.use, "torch")
+            found = pickle.loads(pickle.dumps(tensor))
+            graphd.use("torch")
+            self.assertIs(type(found), np.ndarray)
+            self.assertTrue(np.array_equal(found, rows.numpy()))
+
+    def test_copies_are_of_the_name_alone(self):
+        for _, tensor, rows in self.each_tensor():
+            twin = copy.copy(tensor)
+            twin[[0]] = rows[:1] + 1
+            self.assertEqual((twin.name, float(tensor[0, 0])), (tensor.name, 1.0))
+            self.assertEqual(twin.part_policy.policy_str, tensor.part_policy.policy_str)
+            with self.assertRaisesRegex(graphd.errors.InvalidError, r"t\[:\] copies"):
+                copy.deepcopy({"features": tensor})
+            process = multiprocessing.get_context("spawn").Process(target=print, args=(tensor,))
+            with self.assertRaisesRegex(graphd.errors.InvalidError, r"pass its name.*open\("):
+                process.start()
 
     def test_comparisons_compute_elements(self):
         for g, tensor, rows in self.each_tensor():

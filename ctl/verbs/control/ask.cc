@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <filesystem>
 
+#include "base/host_name.h"
 #include "base/strings.h"
 #include "ctl/plan/json_value.h"
 #include "ctl/verbs/find_servers.h"
@@ -20,10 +20,8 @@ namespace {
 
 // Returns this process's user and machine, for the daemons' logs: alice@host-1.
 std::string OperatorName() {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
   const passwd* const user = ::getpwuid(::geteuid());
-  return StrCat(user != nullptr ? user->pw_name : StrCat(::geteuid()), "@", host.data());
+  return StrCat(user != nullptr ? user->pw_name : StrCat(::geteuid()), "@", HostName());
 }
 
 // Returns lines for the daemons of this machine with the server's name, whose sockets are

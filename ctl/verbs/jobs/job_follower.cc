@@ -48,24 +48,29 @@ void JobFollower::OnFrame(size_t host, const std::string& kind, const HostEvent&
   if (kind == "out") {
     PrintLines(event);
   } else if (kind == "job") {
-    OnState(hosts_[host], event.header);
+    OnState(host, event.header);
   }
 }
 
-void JobFollower::OnState(Host& host, const nlohmann::json& header) {
+void JobFollower::OnState(size_t index, const nlohmann::json& header) {
+  Host& host = hosts_[index];
   host.state = ValueOr(header, "state", nlohmann::json::object());
   host.lives = ValueOr(header, "lives", false);
   host.directory = ValueOr(header, "directory", "");
   for (const nlohmann::json& trainer : ValueOr(host.state, "trainers", nlohmann::json::array())) {
-    labels_[ValueOr(trainer, "rank", -1)] = ValueOr(trainer, "label", "?");
+    labels_[{index, ValueOr(trainer, "rank", -1)}] = ValueOr(trainer, "label", "?");
   }
   NoteMissingHosts(host.state);
   const auto attempt = ValueOr(host.state, "attempt", uint64_t{0});
-  if (attempt <= attempt_) return;
+  // A host tells the number of trainers when it gets ready for them.
+  if (attempt <= attempt_ || ValueOr(host.state, "phase", "") == "preparing") return;
   attempt_ = attempt;
   if (tells_news_) {
-    PrintMessage(StrCat("job ", follow_.job, " has started its trainers again (", attempt, " of ",
-                        ValueOr(host.state, "max_restarts", uint64_t{0}), ")"));
+    const int num_trainers = ValueOr(host.state, "world_size", 0);
+    PrintMessage(StrCat("job ", follow_.job, " has started its trainers again (",
+                        ValueOr(host.state, "restarts", uint64_t{0}), " of ",
+                        ValueOr(host.state, "max_restarts", uint64_t{0}), "), with ", num_trainers,
+                        num_trainers == 1 ? " trainer" : " trainers"));
   }
 }
 
@@ -85,7 +90,7 @@ void JobFollower::NoteMissingHosts(const nlohmann::json& state) {
 
 void JobFollower::PrintLines(const HostEvent& event) {
   const int rank = ReadOut(event.header).rank;
-  const auto found = labels_.find(rank);
+  const auto found = labels_.find({event.host, rank});
   const std::string label = StrCat("[", found == labels_.end() ? "?" : found->second, "] ");
   std::string labelled;
   std::string_view lines = event.text;
@@ -114,6 +119,9 @@ int JobFollower::Conclude() {
       const bool earlier =
           !outcome || ValueOr(host.state, "ended_at", 0.0) < ValueOr(*outcome, "ended_at", 0.0);
       if (earlier) outcome = &host.state;
+    } else if (ValueOr(host.state, "phase", "") == "left") {
+      PrintMessage(StrCat(label(i), ": it has left job ", follow_.job,
+                          ", which goes on: ", ValueOr(host.state, "reason", "")));
     } else if (!host.lives) {
       PrintMessage(StrCat(label(i), ": the supervisor of job ", follow_.job,
                           " was killed, or the host was restarted; its trainers ended with it. "

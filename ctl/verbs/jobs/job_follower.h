@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ctl/hosts/host_follower.h"
@@ -34,7 +35,7 @@ class JobFollower final : public HostFollower {
   void OnSignal() override;
   // Reports hosts that could not tell, and returns the job's exit code.
   int Conclude() override;
-  void OnState(Host& host, const nlohmann::json& header);
+  void OnState(size_t index, const nlohmann::json& header);
   // Tells once which hosts of the job are not asked.
   void NoteMissingHosts(const nlohmann::json& state);
   void PrintLines(const HostEvent& event);
@@ -42,7 +43,8 @@ class JobFollower final : public HostFollower {
   FollowSpec follow_;
   const bool tells_news_;
   std::vector<Host> hosts_;
-  std::map<int, std::string> labels_;  // by rank
+  // The prefixes of lines by host and rank: another attempt may have the rank on another host.
+  std::map<std::pair<size_t, int>, std::string> labels_;
   uint64_t attempt_ = 0;
   bool has_noted_missing_ = false;
 };

@@ -71,14 +71,16 @@ class RowCache {
   int64_t Keep(size_t table, std::span<const int64_t> ids, std::span<const int64_t> positions,
                const std::byte* rows);
 
-  // Subtracts rows from the misses: Read will be called for them again.
+  // Subtracts rows from the misses: they will be read again, or counted by CountShared.
   void TakeBackMisses(uint64_t count) noexcept {
     misses_.fetch_sub(count, std::memory_order_relaxed);
   }
-  // Returns false if rows of a feature can't be stored, because there was no memory for them.
-  bool HasRoom(size_t table) const noexcept {
-    return !is_full_.load(std::memory_order_relaxed) ||
-           memory_.tables()[table].num_extents.load(std::memory_order_relaxed) != 0;
+  // Counts rows that a reader has got from another one, which stores them in the cache, as hits,
+  // and those that it has not got as misses.
+  void CountShared(size_t table, uint64_t found, uint64_t missing) noexcept {
+    hits_.fetch_add(found, std::memory_order_relaxed);
+    hit_bytes_.fetch_add(found * tables_[table].row_bytes, std::memory_order_relaxed);
+    misses_.fetch_add(missing, std::memory_order_relaxed);
   }
   RowCacheCounts counts() const noexcept;
   // Returns the bytes of the memory, and those of the extents that are in use, by all processes; 0

@@ -58,9 +58,7 @@ CheckpointClient::CheckpointClient(const Options& options, const std::string& ru
   for (const DaemonAddress& address : DaemonsOf(ReadIpConfig(options_.ip_config))) {
     const bool local = options_.transport == Transport::kUnix ||
                        (options_.transport == Transport::kAuto && IsLocalAddress(address.address));
-    const std::string socket = runtime_dir.empty()
-                                   ? FindSocket(options_.server_name, address.port)
-                                   : SocketPath(runtime_dir, options_.server_name, address.port);
+    const std::string socket = FindSocket(options_.server_name, address.port, runtime_dir);
     ClientCredentials mine;
     if (!local) mine = ReadCredentials(options_.keys, options_.secret_file, options_.server_name);
     ClientSocket connected = local ? ClientSocket{ConnectUnix(socket, timeout_ms), true}

@@ -33,7 +33,7 @@ PartitionFeatures ReadFeatures(wire::PartitionInfo::Reader in, const Schema& sch
     const auto type = static_cast<size_t>(feature.getType());
     if (type >= of_kind.size() || feature.getDtype() > static_cast<uint8_t>(DType::kUInt64)) {
       Throw(ErrorCode::kCorrupt, "feature '", feature.getName().cStr(), "' of type ", type,
-            " and dtype ", feature.getDtype(), " is none that the graph can have");
+            " and dtype ", int{feature.getDtype()}, " is none that the graph can have");
     }
     std::vector<int64_t> shape;
     for (int64_t extent : feature.getRowShape()) shape.push_back(extent);
@@ -41,6 +41,26 @@ PartitionFeatures ReadFeatures(wire::PartitionInfo::Reader in, const Schema& sch
         {feature.getName().cStr(), static_cast<DType>(feature.getDtype()), std::move(shape)});
   }
   return features;
+}
+
+void ReadEncodings(wire::PartitionInfo::Reader in, RowEncodings& encodings) {
+  for (auto feature : in.getFeatures()) {
+    if (!feature.hasEncoding()) continue;
+    const auto sent = feature.getEncoding();
+    const char* const name = feature.getName().cStr();
+    if (sent.getStored() > static_cast<uint8_t>(DType::kUInt64)) {
+      Throw(ErrorCode::kCorrupt, "feature '", name, "' is stored in dtype ", int{sent.getStored()},
+            ", which does not exist");
+    }
+    const Encoding encoding{static_cast<DType>(sent.getStored()),
+                            static_cast<DType>(feature.getDtype()), sent.getScale()};
+    try {
+      CheckEncoding(encoding);
+    } catch (const Error& error) {
+      Throw(ErrorCode::kCorrupt, "feature '", name, "': ", error.what());
+    }
+    encodings.Add(in.getPart(), {feature.getIsEdge(), feature.getType(), name}, encoding);
+  }
 }
 
 void CheckSameGraph(const GraphMeta& a, const GraphMeta& b, const std::string& peer_a,

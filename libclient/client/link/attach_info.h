@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "client/link/row_encodings.h"
 #include "graph/partition.h"
 #include "wire/graphd.capnp.h"
 
@@ -25,6 +26,7 @@ size_t RowBytesOf(const FeatureInfo& info);
 struct AttachInfo {
   std::shared_ptr<const GraphMeta> meta;
   std::vector<PartitionFeatures> partitions;
+  RowEncodings encodings;
   // Mapped partitions, if memory was shared.
   std::vector<std::shared_ptr<const Partition>> mapped;
   // The id of the version of the graph, the same at all daemons; none: the daemon has no versions.
@@ -35,6 +37,9 @@ struct AttachInfo {
 
 // Throws Error(kCorrupt) for a feature that the schema does not allow.
 PartitionFeatures ReadFeatures(wire::PartitionInfo::Reader in, const Schema& schema);
+// Adds the encodings of a partition's features, which ReadFeatures has accepted. Throws
+// Error(kCorrupt) for one that does not exist.
+void ReadEncodings(wire::PartitionInfo::Reader in, RowEncodings& encodings);
 
 // Throws Error(kInvalid) unless both describe the same graph, cut the same way.
 void CheckSameGraph(const GraphMeta& a, const GraphMeta& b, const std::string& peer_a,

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/link/daemon_link.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -39,19 +37,6 @@ constexpr auto kPingLimit = std::chrono::milliseconds(2000);
 constexpr auto kLastReadsLimit = std::chrono::milliseconds(500);
 
 constexpr size_t kInFlight = 8;
-
-// Lets the kernel end a TCP connection whose peer's machine has vanished, whether data are on their
-// way or not. The time is long enough for a daemon that does not read for a while.
-void NoticeVanishedPeer(int fd, std::chrono::milliseconds timeout) {
-  const int one = 1, idle = 15, interval = 5, probes = 4;
-  const auto unacknowledged =
-      static_cast<unsigned>(std::clamp<int64_t>(timeout.count(), 60'000, 3'600'000));
-  ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
-  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
-  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
-  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
-  ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged, sizeof unacknowledged);
-}
 
 // Runs step(0) .. step(count-1), each an RPC, keeping kInFlight of them under way. On the RPC
 // thread.
@@ -141,7 +126,10 @@ ClientSocket DaemonLink::Connect(std::chrono::milliseconds patience) const {
   const int timeout_ms = static_cast<int>(patience.count());
   if (use_unix_) return {ConnectUnix(socket_path_, timeout_ms), true};
   ClientSocket socket = ConnectOverTcp(timeout_ms);
-  NoticeVanishedPeer(socket.fd.get(), options_.timeout);
+  // A daemon may not read for as long as a call may take.
+  constexpr std::chrono::milliseconds kMost = std::chrono::hours(1);
+  NoticeVanishedPeer(socket.fd.get(), kClientIdle, kClientProbe,
+                     std::clamp(options_.timeout, kClientUnacknowledged, kMost));
   return socket;
 }
 
@@ -176,6 +164,7 @@ AttachInfo DaemonLink::Attach(std::shared_ptr<const GraphMeta> known,
   version_ = std::move(version);
   known_ = std::move(known);
   AttachInfo info = AttachPatiently(options_.timeout);
+  encodings_ = std::move(info.encodings);
   keeper_ = std::thread([this] { KeepAttached(); });
   return info;
 }
@@ -390,6 +379,7 @@ AttachInfo DaemonLink::AttachTo(ClientSocket small, std::optional<ClientSocket> 
             if (response.hasFingerprint()) info.fingerprint = response.getFingerprint().cStr();
             for (auto partition : BoundedList(response.getPartitions(), "partitions")) {
               info.partitions.push_back(ReadFeatures(partition, graph->schema()));
+              ReadEncodings(partition, info.encodings);
               if (!want_segments) continue;
               Mapping& mapping = mappings.emplace_back();
               mapping.part = partition.getPart();

@@ -10,23 +10,18 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "client/link/attach_info.h"
 #include "client/link/daemon_connections.h"
+#include "client/link/feature_ref.h"
 #include "client/link/mapped_read_counts.h"
+#include "client/link/row_encodings.h"
 #include "client/link/rpc_thread.h"
 #include "graphd/initialize.h"
 #include "wire/graphd.capnp.h"
 #include "wire/ip_config.h"
 
 namespace graphd {
-
-// The name of a feature in requests: nodes or edges, their type, and the name within the type.
-struct FeatureRef {
-  bool is_edge;
-  int32_t type;
-  std::string name;
-};
 
 // The counters behind TrafficCounts (graphd/dist_graph.h), over all links.
 struct Traffic {
@@ -66,6 +61,10 @@ class DaemonLink {
   // again.
   AttachInfo Attach(std::shared_ptr<const GraphMeta> known = nullptr,
                     std::optional<std::string> version = std::nullopt);
+
+  // The encodings in which the daemon can send rows. They do not change: a daemon with other files
+  // is refused when the link attaches again.
+  const RowEncodings& encodings() const noexcept { return encodings_; }
 
   // Attaches again if the connection is still broken, within the timeout of the options. Throws as
   // Attach does, and Error(kInvalid) if the daemon serves another graph now. Threads that call this
@@ -137,6 +136,7 @@ class DaemonLink {
   std::shared_ptr<RpcThread> thread_;
   std::shared_ptr<BufferPool> buffers_;
   std::shared_ptr<Traffic> traffic_;
+  RowEncodings encodings_;  // set by Attach
   const Options options_;
   const DaemonAddress address_;
   bool use_unix_ = false;

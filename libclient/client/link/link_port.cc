@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "client/link/push_regions.h"
 #include "client/link/row_calls.h"
 #include "client/link/take_descriptor.h"

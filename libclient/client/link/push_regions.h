@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "store/rows/push.h"
 #include "wire/push_memory.h"
 

@@ -2,9 +2,7 @@
 #pragma once
 #include <algorithm>
 
-#include "client/link/answer_checks.h"
 #include "client/link/daemon_link.h"
-#include "sampling/gather.h"
 #include "wire/connection.h"
 #include "wire/id_arrays.h"
 
@@ -14,11 +12,18 @@ namespace graphd {
 // sends rows while the client places earlier ones; measured by bench/transfer.
 inline constexpr size_t kChunkBytes = size_t{2} << 20;
 
+// Places rows that an answer has as `sent` stores them: row i becomes row positions[i] of `out`,
+// whose rows have `row_bytes`. Throws Error(kCorrupt) unless there are as many as positions.
+void PlaceRows(const std::string& peer, capnp::Data::Reader rows, const Encoding& sent,
+               size_t row_bytes, std::span<const int64_t> positions, std::byte* out);
+
 // Starts reading rows by id, in pieces: `request(session, words)` makes a request with everything
-// but the ids, and the answer to it contains the rows.
+// but the ids, and the answer to it contains the rows, encoded if it says so.
 template <class MakeRequest>
-RpcThread::Pending StartReading(DaemonLink& link, const RowsToRead& rows, MakeRequest request) {
-  const size_t per_chunk = std::max<size_t>(1, kChunkBytes / std::max<size_t>(rows.row_bytes, 8));
+RpcThread::Pending StartReading(DaemonLink& link, const RowsToRead& rows, MakeRequest request,
+                                const Encoding& encoding = {}) {
+  const size_t sent_bytes = encoding.StoredBytes(rows.row_bytes);
+  const size_t per_chunk = std::max<size_t>(1, kChunkBytes / std::max<size_t>(sent_bytes, 8));
   const size_t chunks = (rows.ids.size() + per_chunk - 1) / per_chunk;
   auto step = [=, &link](wire::Session::Client& session, size_t chunk) -> kj::Promise<void> {
     const size_t begin = chunk * per_chunk, count = std::min(per_chunk, rows.ids.size() - begin);
@@ -28,10 +33,15 @@ RpcThread::Pending StartReading(DaemonLink& link, const RowsToRead& rows, MakeRe
              message.initIds(static_cast<kj::uint>(id_bytes)));
     return message.send().then([=, &link](auto&& response) {
       const auto data = response.getRows();
-      AsKj([&] { CheckBytes(link.peer(), "bytes", data.size(), count * rows.row_bytes); });
+      Encoding sent;
+      if constexpr (requires { response.getEncoded(); }) {
+        if (response.getEncoded()) sent = encoding;
+      }
+      AsKj([&] {
+        PlaceRows(link.peer(), data, sent, rows.row_bytes, rows.positions.subspan(begin, count),
+                  rows.out);
+      });
       link.traffic().row_bytes += data.size() + id_bytes;
-      ScatterRows(reinterpret_cast<const std::byte*>(data.begin()), rows.row_bytes,
-                  rows.positions.subspan(begin, count), rows.out);
     });
   };
   return link.StartSteps(DaemonLink::Lane::kBulk, chunks, step);

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "client/link/answer_checks.h"
-#include "sampling/gather.h"
+#include "client/link/row_calls.h"
 #include "sampling/rule_traits.h"
 #include "wire/connection.h"
 #include "wire/graph_messages.h"
@@ -55,8 +55,13 @@ void ReadSample(wire::Sampled::Reader answer, const std::string& peer, const Gra
   if (!out.arrival_keys.empty()) std::memcpy(out.arrival_keys.data(), keys.begin(), keys.size());
 }
 
-void ReadAnswer(wire::Session::HopResults::Reader results, DaemonLink& link, const GraphMeta& meta,
-                const HopRequest& hop, const HopAnswer& answer, uint64_t asked_bytes) {
+FeatureRef FeatureOf(const HopRequest& hop, const SeedRows& rows) {
+  return {false, hop.seeds[rows.seeds].ntype, rows.name};
+}
+
+void ReadAnswer(wire::Session::HopResults::Reader results, DaemonLink& link, PartId part,
+                const GraphMeta& meta, const HopRequest& hop, const HopAnswer& answer,
+                uint64_t asked_bytes) {
   const auto samples = results.getSamples();
   const auto rows = results.getRows();
   CheckBytes(link.peer(), "samples", samples.size(), hop.rules.size());
@@ -69,9 +74,10 @@ void ReadAnswer(wire::Session::HopResults::Reader results, DaemonLink& link, con
   }
   for (kj::uint i = 0; i < rows.size(); i++) {
     const HopAnswer::Rows& place = answer.rows[i];
-    CheckBytes(link.peer(), "bytes of rows", rows[i].size(), place.to.size() * place.row_bytes);
-    ScatterRows(reinterpret_cast<const std::byte*>(rows[i].begin()), place.row_bytes, place.to,
-                place.out);
+    const Encoding sent = results.getEncoded()
+                              ? link.encodings().Find(part, FeatureOf(hop, hop.rows[i]))
+                              : Encoding();
+    PlaceRows(link.peer(), rows[i], sent, place.row_bytes, place.to, place.out);
     link.traffic().row_bytes += rows[i].size();
     bytes -= rows[i].size();
   }
@@ -88,9 +94,10 @@ RpcThread::Pending StartHop(DaemonLink& link, PartId part, const GraphMeta& meta
     auto request = session.hopRequest(capnp::MessageSize{HopWords(hop), 0});
     WriteHop(meta, part, hop, request);
     link.WriteCached(request);
+    request.setTakesEncoded(!link.encodings().empty());
     const uint64_t asked = request.totalSize().wordCount * 8;
-    return request.send().then([&link, &meta, &hop, &answer, asked](auto&& response) {
-      AsKj([&] { ReadAnswer(response, link, meta, hop, answer, asked); });
+    return request.send().then([&link, part, &meta, &hop, &answer, asked](auto&& response) {
+      AsKj([&] { ReadAnswer(response, link, part, meta, hop, answer, asked); });
     });
   };
   return link.StartSteps(DaemonLink::Lane::kSmall, 1, step);

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/interrupt.h"
-#include "base/mutex.h"
 #include "base/strings.h"
+#include "base/threads/mutex.h"
 #include "client/link/session_process.h"
 
 namespace graphd::detail {

@@ -5,6 +5,14 @@
 #include "client/loaders/loader_items.h"
 
 namespace graphd {
+
+BatchRequest NodeBatch::Request() const {
+  BatchRequest request{seeds, seed, exclude};
+  request.seed_times = seed_times;
+  request.seed_real_times = seed_real_times;
+  return request;
+}
+
 struct DistNodeDataLoader::Impl {
   Impl(DistGraph g, std::vector<std::vector<int64_t>> nids, AnySampler s, const LoaderOptions& o)
       : graph(std::move(g)),
@@ -28,6 +36,7 @@ struct DistNodeDataLoader::Impl {
     if (items.has_times()) CheckAllSeedsKept(seeds.ids, batch.seeds);
     batch.seed_times = std::move(seeds.times);
     batch.seed_real_times = std::move(seeds.real_times);
+    batch.seed = info.seed;
     batch.index = info.index;
     features.FetchOfEdges(batch, info.stop);
     return batch;

@@ -181,6 +181,8 @@ struct DistEdgeDataLoader::Impl {
     request.seed_real_times = seeds.real_times;
     request.exclude = Excluded(eids.ids, ends);
     EdgeBatch batch;
+    batch.seed = info.seed;
+    batch.exclude = request.exclude;
     static_cast<MiniBatch&>(batch) = sampler->Sample(sampled(), std::move(request));
     if (items.has_times()) CheckAllSeedsKept(seeds.nodes, batch.seeds);
     batch.seed_times = std::move(seeds.times);

@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "client/routing/cached_rows.h"
 #include "client/routing/owner_split.h"
 #include "client/routing/partition_hop.h"
+#include "client/routing/shared_rows.h"
 #include "sampling/hop_sampler.h"
 #include "sampling/relabel.h"
 
@@ -23,7 +23,8 @@ struct AccessScratch {
   std::vector<std::unique_ptr<RelabelTable>> relabel;  // [ntype], made when first used
   std::deque<RelabelTable> relabel_any;                // [ntype], of any ids, made when first used
 
-  // Drops the rows that are missing, and ends the requests for them.
+  // Drops the rows that are missing, and ends the requests for them. No other thread writes to the
+  // call's output any more.
   void ClearMissing() {
     for (MissingRows& of_part : missing) of_part.Clear();
     for (PartitionHop& hop : hops) {

@@ -24,7 +24,7 @@ GraphAccess::GraphAccess(std::shared_ptr<const GraphMeta> meta,
                          std::vector<std::shared_ptr<DaemonLink>> links,
                          std::vector<std::shared_ptr<TensorPort>> ports,
                          std::shared_ptr<Traffic> traffic, std::chrono::milliseconds timeout,
-                         std::unique_ptr<CachedRows> cache)
+                         std::unique_ptr<SharedRows> shared_rows)
     : meta_(std::move(meta)),
       node_features_(std::move(node_features)),
       edge_features_(std::move(edge_features)),
@@ -33,7 +33,7 @@ GraphAccess::GraphAccess(std::shared_ptr<const GraphMeta> meta,
       ports_(std::move(ports)),
       traffic_(std::move(traffic)),
       timeout_(timeout),
-      cache_(std::move(cache)),
+      shared_rows_(std::move(shared_rows)),
       buffers_(BufferPool::Create()) {
   indexes_.resize(mapped_.size());
   for (size_t p = 0; p < mapped_.size(); p++) {
@@ -77,33 +77,37 @@ void GraphAccess::CheckEtype(EdgeTypeId etype) const {
         meta_->schema.num_etypes() - 1);
 }
 
-std::optional<size_t> GraphAccess::CachedFeature(PartId part, const FeatureRef& feature) const {
-  if (cache_ == nullptr || is_mapped(part)) return std::nullopt;
-  return cache_->Find(feature);
+std::optional<size_t> GraphAccess::SharedFeature(PartId part, const FeatureRef& feature) const {
+  if (shared_rows_ == nullptr || is_mapped(part)) return std::nullopt;
+  return shared_rows_->Find(feature);
 }
 
-bool GraphAccess::ReadCached(PartId part, const FeatureRef& feature, const RowsToRead& rows,
+bool GraphAccess::ReadShared(PartId part, const FeatureRef& feature, const RowsToRead& rows,
                              MissingRows& missing) const {
-  const std::optional<size_t> cached = CachedFeature(part, feature);
-  if (!cached) {
+  const std::optional<size_t> shared = SharedFeature(part, feature);
+  if (!shared) {
     missing.Clear();  // drops those of an earlier attempt
     return false;
   }
-  link(part).CountCached(cache_->Read(part, *cached, rows.ids, rows.positions, rows.out, missing));
-  return true;
+  link(part).CountCached(
+      shared_rows_->Read(part, *shared, rows.ids, rows.positions, rows.out, missing));
+  return !missing.are_all;
 }
 
-void GraphAccess::FinishCached(std::span<const CachedRead> reads) {
-  for (const CachedRead& read : reads) cache_->Store(*read.missing, read.out);
-  const auto deadline = std::chrono::steady_clock::now() + timeout_;
+void GraphAccess::FinishShared(std::span<const SharedRead> reads) {
+  for (const SharedRead& read : reads) shared_rows_->Store(*read.missing, read.out);
+  // Another call may wait for a daemon that does not answer, and of which this call wants nothing.
+  constexpr std::chrono::seconds kPatience{2};
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::min<std::chrono::milliseconds>(timeout_, kPatience);
   bool all_found = true;
-  for (const CachedRead& read : reads) {
+  for (const SharedRead& read : reads) {
     if (read.missing->awaited.empty()) continue;
-    link(read.part).CountCached(cache_->ReadAwaited(*read.missing, read.out, deadline));
+    link(read.part).CountCached(shared_rows_->ReadAwaited(*read.missing, deadline));
     all_found = all_found && read.missing->ids.empty();
   }
   if (!all_found) RequestAwaited(reads);
-  for (const CachedRead& read : reads) {
+  for (const SharedRead& read : reads) {
     if (!read.missing->copies.empty()) {
       read.missing->CopyAgain(RowBytesOf(feature(read.feature)), read.out);
     }
@@ -111,10 +115,10 @@ void GraphAccess::FinishCached(std::span<const CachedRead> reads) {
   }
 }
 
-void GraphAccess::RequestAwaited(std::span<const CachedRead> reads) {
+void GraphAccess::RequestAwaited(std::span<const SharedRead> reads) {
   Retry([&] {
     std::vector<RpcThread::Pending> pending;
-    for (const CachedRead& read : reads) {
+    for (const SharedRead& read : reads) {
       const MissingRows& missing = *read.missing;
       if (missing.ids.empty()) continue;
       const size_t id_bytes =
@@ -126,7 +130,7 @@ void GraphAccess::RequestAwaited(std::span<const CachedRead> reads) {
     }
     for (auto& call : pending) call.Wait();
   });
-  for (const CachedRead& read : reads) cache_->Store(*read.missing, read.out);
+  for (const SharedRead& read : reads) shared_rows_->Store(*read.missing, read.out);
 }
 
 int64_t GraphAccess::KeepRows(const FeatureRef& ref, std::span<const int64_t> ids) {
@@ -142,7 +146,8 @@ int64_t GraphAccess::KeepRows(const FeatureRef& ref, std::span<const int64_t> id
     if (is_mapped(static_cast<PartId>(p))) continue;
     for (size_t i = 0; i < some.ids.size(); i++) by_id.emplace_back(some.ids[i], some.positions[i]);
   }
-  if (cache_ == nullptr || by_id.empty()) return 0;
+  RowCache* const cache = shared_rows_ == nullptr ? nullptr : shared_rows_->cache();
+  if (cache == nullptr || by_id.empty()) return 0;
   // The first ones are the most important, if there is no room for all.
   std::sort(by_id.begin(), by_id.end());
   by_id.erase(std::unique(by_id.begin(), by_id.end(),
@@ -152,8 +157,8 @@ int64_t GraphAccess::KeepRows(const FeatureRef& ref, std::span<const int64_t> id
             [](const auto& a, const auto& b) { return a.second < b.second; });
   std::vector<int64_t> remote;
   for (const auto& [id, position] : by_id) remote.push_back(id);
-  const std::optional<size_t> cached = cache_->Find(ref);
-  if (!cached || !cache_->cache().PrepareToKeep(*cached, remote.size())) return 0;
+  const std::optional<size_t> cached = shared_rows_->Find(ref);
+  if (!cached || !cache->PrepareToKeep(*cached, remote.size())) return 0;
   const size_t step = std::max<size_t>(kBytesAtOnce / std::max<size_t>(row_bytes, 1), 1);
   std::vector<std::byte> rows;
   std::vector<int64_t> places;
@@ -164,7 +169,7 @@ int64_t GraphAccess::KeepRows(const FeatureRef& ref, std::span<const int64_t> id
     places.resize(some.size());
     std::iota(places.begin(), places.end(), 0);
     Gather(ref, some, rows);
-    kept += cache_->cache().Keep(*cached, some, places, rows.data());
+    kept += cache->Keep(*cached, some, places, rows.data());
   }
   return kept;
 }
@@ -208,12 +213,12 @@ void GraphAccess::Gather(const FeatureRef& ref, std::span<const int64_t> ids,
   OwnerSplit& split = loan->splits[0];
   split.Assign(map, ref.type, ids, "id");
   const size_t id_bytes = IdBytes(map.count(ref.type));
-  if (cache_ != nullptr) loan->missing.resize(split.parts.size());
+  if (shared_rows_ != nullptr) loan->missing.resize(split.parts.size());
   const auto remote = [&](PartId p, const OwnerSplit::Part& some) -> RpcThread::Pending {
     RowsToRead rows{some.ids, some.positions, out.data(), row_bytes, id_bytes};
-    if (cache_ != nullptr) {
+    if (shared_rows_ != nullptr) {
       MissingRows& missing = loan->missing[Index(p)];
-      if (ReadCached(p, ref, rows, missing)) {
+      if (ReadShared(p, ref, rows, missing)) {
         if (missing.ids.empty()) return {};
         rows.ids = missing.ids;
         rows.positions = missing.positions;
@@ -233,13 +238,13 @@ void GraphAccess::Gather(const FeatureRef& ref, std::span<const int64_t> ids,
     CountMapped(p, {.calls = 1, .rows = some.ids.size(), .bytes = some.ids.size() * row_bytes});
   };
   Retry([&] { loan->EndRequestsIfItThrows([&] { ForPartsOnce(split, remote, local); }); });
-  if (cache_ == nullptr) return;
-  std::vector<CachedRead> reads;
+  if (shared_rows_ == nullptr) return;
+  std::vector<SharedRead> reads;
   for (size_t p = 0; p < split.parts.size(); p++) {
     if (split.parts[p].ids.empty() || is_mapped(static_cast<PartId>(p))) continue;
     reads.push_back({static_cast<PartId>(p), ref, &loan->missing[p], out.data()});
   }
-  FinishCached(reads);
+  FinishShared(reads);
 }
 
 void GraphAccess::Slice(const FeatureRef& ref, int64_t begin, int64_t end,
@@ -348,8 +353,8 @@ GraphAccess::Loan::Loan(GraphAccess& access) : access_(access) {
 }
 
 GraphAccess::Loan::~Loan() {
-  // A call that has failed must not let others wait for its rows.
-  if (access_.cache_ != nullptr) scratch_->ClearMissing();
+  // A call that has failed must not let others wait for its rows, nor write to its output.
+  if (access_.shared_rows_ != nullptr) scratch_->ClearMissing();
   const MutexLock lock(access_.mutex_);
   access_.idle_.push_back(std::move(scratch_));
 }

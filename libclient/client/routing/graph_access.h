@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "base/index.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "client/link/daemon_link.h"
 #include "client/link/session_process.h"
 #include "client/link/tensor_port.h"
 #include "client/routing/access_scratch.h"
-#include "client/routing/cached_rows.h"
 #include "client/routing/hop_call.h"
+#include "client/routing/shared_rows.h"
 #include "graph/partition.h"
 #include "graphd/sampling.h"
 #include "sampling/index/edge_indexes.h"
@@ -36,7 +36,7 @@ class GraphAccess {
               std::vector<std::shared_ptr<DaemonLink>> links,        // [part], null: mapped only
               std::vector<std::shared_ptr<TensorPort>> ports,        // [part]
               std::shared_ptr<Traffic> traffic, std::chrono::milliseconds timeout,
-              std::unique_ptr<CachedRows> cache = nullptr);  // null: rows are not cached
+              std::unique_ptr<SharedRows> shared_rows = nullptr);  // null: nothing is shared
 
   // Throws Error(kInvalid) in a process that was forked from the session's. All functions that read
   // or change data call it.
@@ -77,25 +77,25 @@ class GraphAccess {
   std::vector<Neighbors> Hop(std::span<const HopSeeds> seeds, std::span<const SamplingRule> rules,
                              const HopOptions& options, std::span<const HopRows> rows = {});
 
-  // The cache for rows of partitions that are not mapped, or null.
-  CachedRows* cache() const noexcept { return cache_.get(); }
-  // Returns a feature's number in the cache; nothing if there is no cache for its rows of this
-  // partition, which is then read by RPC as without one.
-  std::optional<size_t> CachedFeature(PartId part, const FeatureRef& feature) const;
-  // Copies to `out` those rows of a remote partition that are cached, and sets `missing`. Returns
-  // false if there is no cache for them.
-  bool ReadCached(PartId part, const FeatureRef& feature, const RowsToRead& rows,
+  // The rows of partitions that are not mapped, which calls share; null if all are mapped.
+  SharedRows* shared_rows() const noexcept { return shared_rows_.get(); }
+  // Returns a feature's number in shared_rows(); nothing if its rows of this partition are not
+  // shared.
+  std::optional<size_t> SharedFeature(PartId part, const FeatureRef& feature) const;
+  // Begins a read of rows of a remote partition: copies to `out` those that are cached, and sets
+  // `missing`. Returns false if all rows are to be requested, as they are.
+  bool ReadShared(PartId part, const FeatureRef& feature, const RowsToRead& rows,
                   MissingRows& missing) const;
-  // Finishes the reads of a call that ReadCached has begun, when the rows that it has requested are
-  // there: stores these, waits for those that other calls have requested, and requests the ones
-  // that are not in the cache then. All reads of the call must be among them.
-  struct CachedRead {
+  // Finishes the reads of a call that ReadShared has begun, when the rows that it has requested are
+  // there: shares these, waits for those that other calls have requested, and requests the ones
+  // that have not come. All reads of the call must be among them.
+  struct SharedRead {
     PartId part;
     FeatureRef feature;
     MissingRows* missing;
     std::byte* out;
   };
-  void FinishCached(std::span<const CachedRead> reads);
+  void FinishShared(std::span<const SharedRead> reads);
   // Requests the rows that are not in the cache of this machine, and makes them stay there. Returns
   // how many of `ids` stay; rows of mapped partitions do not count.
   int64_t KeepRows(const FeatureRef& feature, std::span<const int64_t> ids);
@@ -145,8 +145,8 @@ class GraphAccess {
   static RelabelTable& relabel_any(AccessScratch& scratch, NodeTypeId ntype);
 
  private:
-  // Requests and stores the rows that ReadAwaited has not found.
-  void RequestAwaited(std::span<const CachedRead> reads);
+  // Requests and shares the rows that ReadAwaited has not found.
+  void RequestAwaited(std::span<const SharedRead> reads);
   std::shared_ptr<const Segment> MapIndexOf(PartId part, const EdgeIndexSpec& spec);
 
   const SessionProcess process_;
@@ -158,7 +158,7 @@ class GraphAccess {
   std::vector<std::unique_ptr<EdgeIndexes>> indexes_;  // [part], null: not mapped
   std::shared_ptr<Traffic> traffic_;
   std::chrono::milliseconds timeout_;
-  std::unique_ptr<CachedRows> cache_;
+  std::unique_ptr<SharedRows> shared_rows_;
   std::shared_ptr<BufferPool> buffers_;
   Mutex mutex_;
   std::vector<std::unique_ptr<AccessScratch>> idle_ GRAPHD_GUARDED_BY(mutex_);

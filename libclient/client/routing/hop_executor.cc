@@ -39,14 +39,17 @@ void Append(Neighbors& to, Neighbors&& from) {
 }
 
 // Moves rows that are too large to travel with the hop out of the request.
-void SetLargeRowsApart(PartitionHop& hop) {
+void SetLargeRowsApart(const RowEncodings& encodings, PartId part, PartitionHop& hop) {
   auto& rows = hop.request.rows;
   auto& places = hop.answer.rows;
   hop.large_rows.clear();
   hop.large_places.clear();
   size_t kept = 0, with_hop = 0;
   for (size_t i = 0; i < rows.size(); i++) {
-    const size_t bytes = places[i].to.size() * places[i].row_bytes;
+    const NodeTypeId ntype = hop.request.seeds[rows[i].seeds].ntype;
+    const Encoding encoding =
+        encodings.empty() ? Encoding() : encodings.Find(part, {false, ntype, rows[i].name});
+    const size_t bytes = places[i].to.size() * encoding.StoredBytes(places[i].row_bytes);
     if (with_hop + bytes > kRowBytesWithHop) {
       hop.large_rows.push_back(std::move(rows[i]));
       hop.large_places.push_back(places[i]);
@@ -122,7 +125,7 @@ std::vector<Neighbors> HopExecutor::RunAtOnce(const HopCall& call) {
     for (auto& call_under_way : pending) call_under_way.Wait();
   };
   access_.Retry([&] { loan->EndRequestsIfItThrows(attempt); });
-  plan.FinishCached();
+  plan.FinishShared();
   std::vector<Neighbors> out;
   for (size_t i = 0; i < call.rules.size(); i++) {
     out.push_back(AssembleNeighbors(access_.meta().schema, call, i, *loan));
@@ -131,9 +134,9 @@ std::vector<Neighbors> HopExecutor::RunAtOnce(const HopCall& call) {
 }
 
 std::vector<RpcThread::Pending> HopExecutor::Start(PartId p, PartitionHop& hop) {
-  SetLargeRowsApart(hop);
-  std::vector<RpcThread::Pending> pending;
   DaemonLink& link = access_.link(p);
+  SetLargeRowsApart(link.encodings(), p, hop);
+  std::vector<RpcThread::Pending> pending;
   const HopRequest& request = hop.request;
   if (!request.empty()) {
     pending.push_back(StartHop(link, p, access_.meta(), request, hop.answer));

@@ -128,7 +128,7 @@ void HopPlan::Prepare(PartId p) {
   hop.request.Clear();
   hop.answer.Clear();
   hop.places.resize(call_.rows.size());
-  if (access_.cache() != nullptr) hop.missing.resize(call_.rows.size());
+  if (access_.shared_rows() != nullptr) hop.missing.resize(call_.rows.size());
   for (MissingRows& missing : hop.missing) missing.Clear();
   hop.samples.resize(call_.rules.size());
   SeedLists lists(call_, scratch_, p, hop, Index(schema.num_ntypes()));
@@ -159,10 +159,10 @@ void HopPlan::Prepare(PartId p) {
     const FeatureRef feature{false, rows.ntype, rows.name};
     const size_t row_bytes = RowBytesOf(access_.feature(feature));
     const size_t begin = Index(first - positions.begin());
-    if (access_.cache() != nullptr) {
+    if (access_.shared_rows() != nullptr) {
       const auto ids = std::span(scratch_.splits[Index(rows.ntype)].parts[Index(p)].ids);
       MissingRows& missing = hop.missing[i];
-      if (access_.ReadCached(p, feature, {ids.subspan(begin), hop.places[i], rows.out, row_bytes},
+      if (access_.ReadShared(p, feature, {ids.subspan(begin), hop.places[i], rows.out, row_bytes},
                              missing)) {
         if (missing.ids.empty()) continue;
         // The ids of missing rows are a list of their own, to which no rule is applied.
@@ -177,9 +177,9 @@ void HopPlan::Prepare(PartId p) {
   }
 }
 
-void HopPlan::FinishCached() {
-  if (access_.cache() == nullptr) return;
-  std::vector<GraphAccess::CachedRead> reads;
+void HopPlan::FinishShared() {
+  if (access_.shared_rows() == nullptr) return;
+  std::vector<GraphAccess::SharedRead> reads;
   for (PartId p = 0; p < access_.num_parts(); p++) {
     if (access_.is_mapped(p)) continue;
     for (size_t i = 0; i < call_.rows.size(); i++) {
@@ -188,7 +188,7 @@ void HopPlan::FinishCached() {
           {p, {false, rows.ntype, rows.name}, &scratch_.hops[Index(p)].missing[i], rows.out});
     }
   }
-  access_.FinishCached(reads);
+  access_.FinishShared(reads);
 }
 
 void HopPlan::AnswerWithoutEdges(PartId p, const SamplingRule& rule,

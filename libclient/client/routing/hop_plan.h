@@ -14,8 +14,8 @@ class HopPlan {
 
   // Fills the request to a partition and the places of its answer; also for another attempt.
   void Prepare(PartId part);
-  // Finishes the reads of rows, once all answers are there (GraphAccess::FinishCached).
-  void FinishCached();
+  // Finishes the reads of rows, once all answers are there (GraphAccess::FinishShared).
+  void FinishShared();
 
  private:
   void SplitSeeds();

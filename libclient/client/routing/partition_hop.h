@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "client/routing/cached_rows.h"
+#include "client/routing/shared_rows.h"
 #include "sampling/hop_request.h"
 
 namespace graphd {
@@ -18,7 +18,7 @@ struct PartitionHop {
   std::vector<std::vector<int64_t>> streams, times, places;
   std::vector<std::vector<double>> real_times;
   std::vector<std::vector<int64_t>> exclude;  // [etype]
-  std::vector<MissingRows> missing;           // [rows of the call], those that are not in the cache
+  std::vector<MissingRows> missing;           // [rows of the call], to request or to wait for
   // Rows that don't travel with the hop, and their places.
   std::vector<SeedRows> large_rows;
   std::vector<HopAnswer::Rows> large_places;

@@ -2,32 +2,64 @@
 #include "client/routing/row_requests.h"
 
 #include <algorithm>
+#include <cstring>
 
+#include "base/index.h"
 #include "base/interrupt.h"
-#include "base/rng.h"
 
 namespace graphd {
 
-size_t RowRequest::Find(int64_t id) const noexcept {
-  const size_t mask = table_.size() - 1;
-  size_t at = Mix64(static_cast<uint64_t>(id)) & mask;
-  while (table_[at] != kFree && ids_[table_[at]] != id) at = (at + 1) & mask;
-  return at;
+bool RowRequest::Awaited::Begin() {
+  const MutexLock lock(request_->mutex_);
+  if (request_->has_ended_) return false;
+  request_->waiting_.push_back(this);
+  return true;
 }
 
-void RowRequest::WaitUntilEnded(std::chrono::steady_clock::time_point deadline) const {
-  const MutexLock lock(mutex_);
-  while (!has_ended_ && std::chrono::steady_clock::now() < deadline) {
-    const auto pause = std::chrono::steady_clock::now() + kInterruptPause;
-    if (ended_.WaitUntil(mutex_, std::min(deadline, pause))) continue;
-    const MutexUnlock unlocked(mutex_);
-    Interruptions::Check();
+void RowRequest::Awaited::TakeWrittenInto(RowRequest& own) {
+  const MutexLock lock(request_->mutex_);
+  for (const Row& row : written_) own.TakeIn(row.own, row.position);
+}
+
+void RowRequest::Awaited::WaitUntilEnded(std::chrono::steady_clock::time_point deadline) {
+  {
+    const MutexLock lock(request_->mutex_);
+    while (!request_->has_ended_ && std::chrono::steady_clock::now() < deadline) {
+      const auto pause = std::chrono::steady_clock::now() + kInterruptPause;
+      if (request_->ended_.WaitUntil(request_->mutex_, std::min(deadline, pause))) continue;
+      const MutexUnlock unlocked(request_->mutex_);
+      Interruptions::Check();
+    }
   }
+  Withdraw();
 }
 
-void RowRequests::Begun::End() noexcept {
+void RowRequest::Awaited::Withdraw() noexcept {
+  const MutexLock lock(request_->mutex_);
+  std::erase(request_->waiting_, this);
+}
+
+void RowRequest::End(const std::byte* out) noexcept {
+  const MutexLock lock(mutex_);
+  has_ended_ = true;
+  for (Awaited* each : waiting_) {
+    if (out == nullptr) break;
+    std::erase_if(each->rows_, [&](const Awaited::Row& row) {
+      const int64_t from = positions_[row.index];
+      if (from == kLeftOut) return false;
+      std::memcpy(each->out_ + Index(row.position) * row_bytes_, out + Index(from) * row_bytes_,
+                  row_bytes_);
+      each->written_.push_back(row);
+      return true;
+    });
+  }
+  waiting_.clear();
+  ended_.NotifyAll();
+}
+
+void RowRequests::Begun::End(const std::byte* out) noexcept {
   if (request_ == nullptr) return;
-  requests_->End(*request_);
+  requests_->End(*request_, out);
   request_ = nullptr;
 }
 
@@ -49,15 +81,13 @@ uint64_t RowRequests::num_ended() const {
   return num_ended_;
 }
 
-void RowRequests::End(RowRequest& request) noexcept {
+void RowRequests::End(RowRequest& request, const std::byte* out) noexcept {
   {
     const MutexLock lock(mutex_);
     num_ended_++;
     std::erase_if(active_, [&](const auto& other) { return other.get() == &request; });
   }
-  const MutexLock lock(request.mutex_);
-  request.has_ended_ = true;
-  request.ended_.NotifyAll();
+  request.End(out);
 }
 
 }  // namespace graphd

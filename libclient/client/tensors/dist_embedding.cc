@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "base/mutex.h"
 #include "base/strings.h"
+#include "base/threads/mutex.h"
 #include "client/routing/check_ids.h"
 
 namespace graphd {

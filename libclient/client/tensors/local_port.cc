@@ -9,9 +9,9 @@
 
 #include "base/file.h"
 #include "base/fork.h"
-#include "base/mutex.h"
 #include "base/rng.h"
 #include "base/strings.h"
+#include "base/threads/mutex.h"
 #include "client/routing/owner_split.h"
 #include "sampling/gather.h"
 #include "store/tensor_host.h"

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "client/tensors/table_change.h"
 #include "graphd/dist_embedding.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "client/tensors/table_change.h"
 #include "client/tensors/tensor_source.h"
 #include "graph/tensor_rows.h"

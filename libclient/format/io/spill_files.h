@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "graphd/tensor.h"
 
 // Files that hold what does not fit the given memory while a graph is partitioned.

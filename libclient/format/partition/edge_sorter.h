@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/huge_array.h"
-#include "base/run_threads.h"
+#include "base/threads/run_threads.h"
 
 namespace graphd {
 

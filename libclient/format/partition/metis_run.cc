@@ -13,8 +13,8 @@
 #include <thread>
 
 #include "base/memory_limit.h"
-#include "base/mutex.h"
 #include "base/strings.h"
+#include "base/threads/mutex.h"
 
 namespace graphd {
 namespace {

@@ -2,7 +2,7 @@
 #include "format/partition/sorted_edges.h"
 
 #include "base/index.h"
-#include "base/run_threads.h"
+#include "base/threads/run_threads.h"
 #include "format/partition/edge_sorter.h"
 
 namespace graphd {

@@ -66,6 +66,12 @@ struct NodeBatch : MiniBatch {
   std::vector<std::vector<int64_t>> seed_times;
   // [ntype][i] the same for floating-point times.
   std::vector<std::vector<double>> seed_real_times;
+  uint64_t seed = 0;                               // BatchRequest::seed of the batch
+  std::vector<std::vector<int64_t>> exclude = {};  // BatchRequest::exclude of the batch
+
+  // Returns the request, but for features, that made the sampler sample this batch. It makes the
+  // sampler, or another one with the same settings, sample the same blocks again.
+  BatchRequest Request() const;
 };
 
 // Iterates over mini-batches of nodes. Matches dgl.distributed.DistNodeDataLoader(g, nids,

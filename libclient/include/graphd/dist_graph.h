@@ -43,9 +43,9 @@ struct TrafficCounts {
 // Counts of what this process has done with the row cache of its machine (Options::row_cache) since
 // Initialize. All are 0 without a cache.
 struct RowCacheStatistics {
-  uint64_t hits = 0;            // rows that were read from the cache
+  uint64_t hits = 0;            // rows read from the cache, or got from another thread's request
   uint64_t misses = 0;          // rows that were looked for in vain
-  uint64_t hit_bytes = 0;       // size of the rows that were read from the cache
+  uint64_t hit_bytes = 0;       // size of these rows
   uint64_t inserted = 0;        // rows that this process has stored
   uint64_t evicted = 0;         // rows that these have replaced
   uint64_t capacity_bytes = 0;  // size of the cache

@@ -85,7 +85,8 @@ struct Options {
   // GRAPHD_ROW_CACHE, such as "2G": bytes for a cache of features' rows that other machines serve;
   // 0: none. The trainers of a user on this machine whose graph has the same data share one cache,
   // of the size that the first of them gives; other graphs or versions have their own. Rows of
-  // tensors and embeddings are not cached.
+  // tensors and embeddings are not cached. Without a cache, too, the threads of this process
+  // request a row once that several of them need at the same time.
   uint64_t row_cache = 0;
   Transport transport = Transport::kAuto;    // GRAPHD_TRANSPORT: auto, unix or tcp
   std::chrono::milliseconds timeout{30000};  // GRAPHD_TIMEOUT, in seconds: limit of every call

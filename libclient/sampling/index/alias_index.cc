@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/threads/watched_thread.h"
 #include "sampling/index/index_arrays.h"
 
 namespace graphd {
@@ -103,22 +104,24 @@ std::shared_ptr<const Segment> BuildAliasIndex(const Partition& partition, EdgeT
   Vose vose;
   std::vector<double> weights;
   WithWeights(partition.edge_feature(etype, feature).ReadAll(), [&](auto weight_of) {
-    for (size_t row = 0; row < rows; row++) {
-      const uint64_t begin = csc.indptr[row];
-      weights.resize(csc.indptr[row + 1] - begin);
-      for (size_t i = 0; i < weights.size(); i++) {
-        const uint64_t edge = csc.edge_rows ? (*csc.edge_rows)[begin + i] : begin + i;
-        weights[i] = CheckedWeight(weight_of(edge), partition, etype, feature, edge);
-        totals[row] += weights[i];
-        positive[row] += weights[i] > 0;
+    ForRows(csc.indptr, [&](size_t first, size_t last) {
+      for (size_t row = first; row < last; row++) {
+        const uint64_t begin = csc.indptr[row];
+        weights.resize(csc.indptr[row + 1] - begin);
+        for (size_t i = 0; i < weights.size(); i++) {
+          const uint64_t edge = csc.edge_rows ? (*csc.edge_rows)[begin + i] : begin + i;
+          weights[i] = CheckedWeight(weight_of(edge), partition, etype, feature, edge);
+          totals[row] += weights[i];
+          positive[row] += weights[i] > 0;
+        }
+        if (!std::isfinite(totals[row])) {
+          Throw(ErrorCode::kInvalid, "feature '", feature, "' of edge type ",
+                partition.meta().schema.etype(etype).ToString(), ": the weights of the ",
+                weights.size(), " edges of a node add up to ", totals[row], "; scale them down");
+        }
+        if (positive[row] > 0) vose.Build(weights, cells.data() + 2 * begin);
       }
-      if (!std::isfinite(totals[row])) {
-        Throw(ErrorCode::kInvalid, "feature '", feature, "' of edge type ",
-              partition.meta().schema.etype(etype).ToString(), ": the weights of the ",
-              weights.size(), " edges of a node add up to ", totals[row], "; scale them down");
-      }
-      if (positive[row] > 0) vose.Build(weights, cells.data() + 2 * begin);
-    }
+    });
   });
   return std::move(writer).Seal();
 }

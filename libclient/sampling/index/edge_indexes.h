@@ -7,7 +7,7 @@
 #include <string>
 #include <variant>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "graph/partition.h"
 #include "sampling/index/alias_index.h"
 #include "sampling/index/edge_index.h"

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/prefetch.h"
+#include "base/threads/watched_thread.h"
 #include "sampling/index/index_arrays.h"
 #include "sampling/index/numbers.h"
 
@@ -101,17 +102,19 @@ std::shared_ptr<const Segment> BuildOrderIndex(const Partition& partition, EdgeT
     using T = std::remove_const_t<typename decltype(values)::element_type>;
     const auto sorted = writer.array<T>("values");
     RowSorter<T> sorter(csc, values);
-    for (size_t row = 0; row + 1 < csc.indptr.size(); row++) {
-      const uint64_t begin = csc.indptr[row];
-      const int64_t bad =
-          sorter.Sort(begin, csc.indptr[row + 1], order.data() + begin, sorted.data() + begin);
-      if (bad >= 0) {
-        Throw(ErrorCode::kInvalid, "feature '", feature, "' of edge type ",
-              partition.meta().schema.etype(etype).ToString(), ": edge ",
-              partition.meta().book.edges().FromLocalRow(partition.id(), etype, bad),
-              " has value nan; expected a number");
+    ForRows(csc.indptr, [&](size_t first, size_t last) {
+      for (size_t row = first; row < last; row++) {
+        const uint64_t begin = csc.indptr[row];
+        const int64_t bad =
+            sorter.Sort(begin, csc.indptr[row + 1], order.data() + begin, sorted.data() + begin);
+        if (bad >= 0) {
+          Throw(ErrorCode::kInvalid, "feature '", feature, "' of edge type ",
+                partition.meta().schema.etype(etype).ToString(), ": edge ",
+                partition.meta().book.edges().FromLocalRow(partition.id(), etype, bad),
+                " has value nan; expected a number");
+        }
       }
-    }
+    });
   });
   return std::move(writer).Seal();
 }

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "base/prefetch.h"
+#include "base/threads/watched_thread.h"
 #include "sampling/index/index_arrays.h"
 
 namespace graphd {
@@ -86,7 +87,9 @@ void Place(const Partition& partition, EdgeTypeId etype, const RankedBits& prese
   using I = typename Indices::value_type;
   using R = typename Rows::value_type;
   in.indices.Visit([&](auto sources) {
-    for (auto source : sources) indptr[present.Rank(source) + 1]++;
+    ForPieces(sources.size(), [&](size_t first, size_t last) {
+      for (size_t slot = first; slot < last; slot++) indptr[present.Rank(sources[slot]) + 1]++;
+    });
     // indptr[r + 1] is the next free place of row r, and therefore, at the end, the end of the row.
     uint64_t sum = 0;
     for (size_t row = 1; row < indptr.size(); row++) {
@@ -94,15 +97,17 @@ void Place(const Partition& partition, EdgeTypeId etype, const RankedBits& prese
       indptr[row] = sum;
       sum += count;
     }
-    for (size_t row = 0; row + 1 < in.indptr.size(); row++) {
-      if (in.indptr[row] == in.indptr[row + 1]) continue;
-      const int64_t id = nodes.FromLocalRow(partition.id(), dst, static_cast<int64_t>(row));
-      for (uint64_t slot = in.indptr[row]; slot < in.indptr[row + 1]; slot++) {
-        const uint64_t place = indptr[present.Rank(sources[slot]) + 1]++;
-        indices[place] = static_cast<I>(id);
-        edge_rows[place] = static_cast<R>(in.edge_rows ? (*in.edge_rows)[slot] : slot);
+    ForRows(in.indptr, [&](size_t first, size_t last) {
+      for (size_t row = first; row < last; row++) {
+        if (in.indptr[row] == in.indptr[row + 1]) continue;
+        const int64_t id = nodes.FromLocalRow(partition.id(), dst, static_cast<int64_t>(row));
+        for (uint64_t slot = in.indptr[row]; slot < in.indptr[row + 1]; slot++) {
+          const uint64_t place = indptr[present.Rank(sources[slot]) + 1]++;
+          indices[place] = static_cast<I>(id);
+          edge_rows[place] = static_cast<R>(in.edge_rows ? (*in.edge_rows)[slot] : slot);
+        }
       }
-    }
+    });
   });
 }
 
@@ -115,7 +120,9 @@ std::shared_ptr<const Segment> BuildOutIndex(const Partition& partition, EdgeTyp
   const int64_t num_edges = partition.num_inner_edges(etype);
   RankedBits present(static_cast<uint64_t>(num_sources));
   partition.csc(etype).indices.Visit([&](auto sources) {
-    for (auto source : sources) present.Set(source);
+    ForPieces(sources.size(), [&](size_t first, size_t last) {
+      for (size_t slot = first; slot < last; slot++) present.Set(sources[slot]);
+    });
   });
   const auto rows = static_cast<int64_t>(present.Count());
   const unsigned shift =

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/threads/watched_thread.h"
 #include "sampling/index/index_arrays.h"
 
 namespace graphd {
@@ -16,7 +17,9 @@ std::shared_ptr<const Segment> BuildInverseIndex(const Csc& csc) {
   const auto fill = [&](auto slots) {
     using T = typename decltype(slots)::value_type;
     csc.edge_rows->Visit([&](auto rows) {
-      for (size_t slot = 0; slot < rows.size(); slot++) slots[rows[slot]] = static_cast<T>(slot);
+      ForPieces(rows.size(), [&](size_t first, size_t last) {
+        for (size_t slot = first; slot < last; slot++) slots[rows[slot]] = static_cast<T>(slot);
+      });
     });
   };
   if (Partition::IdDType(num_edges) == DType::kUInt32) {
@@ -37,15 +40,17 @@ std::shared_ptr<const Segment> BuildSortedIndex(const Csc& csc) {
   SegmentWriter writer("graphd-index-sorted", std::move(layout));
   const auto order = writer.array<uint32_t>("order");
   csc.indices.Visit([&](auto indices) {
-    for (size_t row = 0; row + 1 < csc.indptr.size(); row++) {
-      const auto neighbors =
-          indices.subspan(csc.indptr[row], csc.indptr[row + 1] - csc.indptr[row]);
-      const auto sorted = order.subspan(csc.indptr[row], neighbors.size());
-      std::iota(sorted.begin(), sorted.end(), 0u);
-      std::sort(sorted.begin(), sorted.end(), [&](uint32_t a, uint32_t b) {
-        return neighbors[a] != neighbors[b] ? neighbors[a] < neighbors[b] : a < b;
-      });
-    }
+    ForRows(csc.indptr, [&](size_t first, size_t last) {
+      for (size_t row = first; row < last; row++) {
+        const auto neighbors =
+            indices.subspan(csc.indptr[row], csc.indptr[row + 1] - csc.indptr[row]);
+        const auto sorted = order.subspan(csc.indptr[row], neighbors.size());
+        std::iota(sorted.begin(), sorted.end(), 0u);
+        std::sort(sorted.begin(), sorted.end(), [&](uint32_t a, uint32_t b) {
+          return neighbors[a] != neighbors[b] ? neighbors[a] < neighbors[b] : a < b;
+        });
+      }
+    });
   });
   return std::move(writer).Seal();
 }
@@ -58,8 +63,10 @@ SortedIndex::SortedIndex(std::shared_ptr<const Segment> segment, const Csc& csc)
 }
 
 bool RowsAreSorted(const Csc& csc) noexcept {
+  constexpr size_t kRowsPerProgress = size_t{1} << 14;
   return csc.indices.Visit([&](auto indices) {
     for (size_t row = 0; row + 1 < csc.indptr.size(); row++) {
+      if (row % kRowsPerProgress == 0) WatchedThread::CountProgress();
       const auto neighbors =
           indices.subspan(csc.indptr[row], csc.indptr[row + 1] - csc.indptr[row]);
       if (!std::is_sorted(neighbors.begin(), neighbors.end())) return false;

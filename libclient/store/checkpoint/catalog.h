@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "store/checkpoint/set.h"
 
 // The checkpoints that one server can reach on its machine: its own set, and the sets of servers of

@@ -14,6 +14,7 @@
 #include "base/failure.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "base/threads/watched_thread.h"
 #include "store/checkpoint/checksums.h"
 
 namespace graphd::store {
@@ -119,6 +120,7 @@ void CheckpointSet::Making::AddFile(const std::string& file, uint64_t offset,
                                  static_cast<off_t>(offset + done));
     if (put < 0 && errno == EINTR) continue;
     if (put < 0) ThrowWriting(path);
+    WatchedThread::CountProgress();
     done += static_cast<size_t>(put);
   }
   sizes_[file] = size + data.size();

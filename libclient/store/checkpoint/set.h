@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "store/checkpoint/reader.h"
 
 // The checkpoints on one machine: a directory with one directory for each,
@@ -115,7 +115,7 @@ class CheckpointSet {
   std::vector<std::string> Names() const;
 
   const std::string root_;
-  Mutex mutex_;
+  Mutex mutex_{Mutex::kHeldLong};
   std::set<std::string> making_ GRAPHD_GUARDED_BY(mutex_);
   // The checkpoints opened last; opening one takes a while.
   std::list<std::pair<std::string, std::shared_ptr<const CheckpointReader>>> open_

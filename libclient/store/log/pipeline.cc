@@ -5,8 +5,9 @@
 
 #include "base/failure.h"
 #include "base/log.h"
-#include "base/run_threads.h"
 #include "base/strings.h"
+#include "base/threads/run_threads.h"
+#include "base/threads/watched_thread.h"
 
 namespace graphd::store {
 namespace {
@@ -75,6 +76,7 @@ Pipeline::~Pipeline() {
 }
 
 void Pipeline::CheckAccepts(const Push& push) const {
+  if (refuses_) Throw(ErrorCode::kUnavailable, "this graphd is shutting down");
   if (failure_) {
     Throw(ErrorCode::kIo, "nothing can be written: ", failure_->what(), "; rows can be read. ",
           Remedy());
@@ -202,6 +204,7 @@ uint64_t Pipeline::NextJob() {
 }
 
 void Pipeline::Work(size_t thread) {
+  const WatchedThread watched(StrCat("pushes ", thread));
   RequestShortSlices();
   Table::Scratch scratch;
   scratch.undo_log = options_.undo_log(thread);
@@ -221,6 +224,7 @@ void Pipeline::Work(size_t thread) {
     const auto piece = NextPiece(lane, static_cast<size_t>(&lane - lane.work->lanes));
     const double bytes = static_cast<double>(BytesOf(pending->push));
     lock.Unlock();
+    WatchedThread::CountProgress();
     ApplyOrWait(*pending, piece, scratch);
     lock.Lock();
     lanes_.End(turn, bytes * static_cast<double>(piece.size()) /
@@ -275,6 +279,7 @@ void Pipeline::ApplyOrWait(PendingPush& pending, std::span<const uint32_t> posit
 }
 
 void Pipeline::WriteLog() {
+  const WatchedThread watched("push log");
   RequestShortSlices();
   MutexLock lock(mutex_);
   std::vector<std::shared_ptr<PendingPush>> pushes;
@@ -290,6 +295,7 @@ void Pipeline::WriteLog() {
       batch.push_back(&pushes.back()->push);
       bytes += BytesOf(*batch.back());
     }
+    WatchedThread::CountProgress();
     for (const auto& pending : pushes) pending->being_logged = true;
     bool written = false;
     try {
@@ -408,6 +414,11 @@ bool Pipeline::AppendOrWait(std::vector<const Push*>& batch) {
     }
   }
   return false;
+}
+
+void Pipeline::Refuse() {
+  const MutexLock lock(mutex_);
+  refuses_ = true;
 }
 
 void Pipeline::Fail(const Error& why) {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/fair_queue.h"
-#include "base/mutex.h"
 #include "base/recent_jobs.h"
+#include "base/threads/mutex.h"
 #include "store/log/client_table.h"
 #include "store/log/push_log.h"
 #include "store/log/store_state.h"
@@ -94,6 +94,8 @@ class Pipeline {
   StoreState WaitForState() const;
   // Makes the pipeline fail: from now on, pushes are refused, and those that are not logged fail.
   void Fail(const Error& why);
+  // Refuses new pushes from now on with Error(kUnavailable).
+  void Refuse();
   bool failed() const;
   // Throws Error if the files of the log are no longer as they were written.
   void CheckLog() const;
@@ -182,7 +184,7 @@ class Pipeline {
 
   PushLog* const log_ GRAPHD_PT_GUARDED_BY(log_mutex_);  // null if pushes are not logged
   const Options options_;
-  mutable Mutex log_mutex_ GRAPHD_ACQUIRED_BEFORE(mutex_);
+  mutable Mutex log_mutex_ GRAPHD_ACQUIRED_BEFORE(mutex_){Mutex::kHeldLong};
   mutable Mutex mutex_;
   mutable CondVar work_, logging_, done_, shared_work_done_;
   // Pushes done_lsn_ + 1 ... last_lsn_.
@@ -206,6 +208,7 @@ class Pipeline {
   uint64_t log_bytes_ GRAPHD_GUARDED_BY(mutex_) = 0;
   bool stopping_ GRAPHD_GUARDED_BY(mutex_) = false;
   std::string waiting_for_ GRAPHD_GUARDED_BY(mutex_);
+  bool refuses_ GRAPHD_GUARDED_BY(mutex_) = false;  // new pushes
   // Set for good when the pipeline fails: the reason, and the error of pushes that are not done.
   std::optional<Error> failure_ GRAPHD_GUARDED_BY(mutex_), lost_ GRAPHD_GUARDED_BY(mutex_);
   std::string trim_trouble_;  // reason of the last failed truncation; the log's thread only

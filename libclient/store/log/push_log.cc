@@ -15,6 +15,7 @@
 
 #include "base/directory.h"
 #include "base/strings.h"
+#include "base/threads/watched_thread.h"
 
 namespace graphd::store {
 namespace {
@@ -133,6 +134,7 @@ class SegmentWriter {
         Throw(ErrorCode::kOverloaded, "no space for ", path_);
       }
       if (put < 0) ThrowErrno("can't write", path_);
+      WatchedThread::CountProgress();
       offset += static_cast<uint64_t>(put);
       bytes = bytes.subspan(static_cast<size_t>(put));
     }
@@ -420,6 +422,7 @@ uint64_t PushLog::WriteToFile(std::span<const Push* const> pushes) {
   }
   writer.Flush();
   if (options_.sync && ::fdatasync(file_.get()) != 0) ThrowErrno("can't sync", path);
+  WatchedThread::CountProgress();
   return writer.offset() - segment.bytes;
 }
 

@@ -7,6 +7,7 @@
 #include "base/failure.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "base/threads/watched_thread.h"
 
 namespace graphd::store {
 namespace {
@@ -112,7 +113,10 @@ WriteBarrierHold::WriteBarrierHold(WriteBarrier& barrier, HoldOptions options)
   barrier_.Close(options_);
   try {
     timer_ = std::thread([this] {
-      LogFailure("the hold of a checkpoint", [this] { Watch(); });
+      LogFailure("the hold of a checkpoint", [this] {
+        const WatchedThread watched("hold");
+        Watch();
+      });
       barrier_.Open();
     });
   } catch (...) {

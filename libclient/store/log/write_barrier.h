@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "store/log/pipeline.h"
 
 // Lets pushes pass to a pipeline, or makes them wait in order, up to a bound, while a checkpoint is

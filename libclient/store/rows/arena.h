@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/huge_array.h"
 #include "base/mapping_guard.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "store/rows/arena_layout.h"
 #include "store/rows/array_memory.h"
 #include "store/rows/memory_dir.h"

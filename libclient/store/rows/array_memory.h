@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "store/rows/block_uses.h"
 #include "store/rows/full_pages.h"
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/failure.h"
+#include "base/threads/watched_thread.h"
 
 namespace graphd::store {
 namespace {
@@ -26,6 +27,7 @@ HugePageCollapser::~HugePageCollapser() {
 }
 
 void HugePageCollapser::Run() {
+  const WatchedThread watched("huge pages");
   MutexLock lock(mutex_);
   for (;;) {
     const auto next = std::chrono::steady_clock::now() + kCollapseInterval;
@@ -43,6 +45,7 @@ void HugePageCollapser::CollapseAll() {
     bool more = true;
     while (more) {
       more = table->CollapseOnePage();
+      WatchedThread::CountProgress();
       const MutexLock stop(mutex_);
       more = more && !stopping_;
     }

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "store/rows/table.h"
 
 namespace graphd::store {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "graphd/error.h"
 
 // The memory budget of all tables of a store. Memory is allocated from it before a page is loaded.
@@ -95,7 +95,7 @@ class MemoryBudget {
   const uint64_t limit_;
   std::function<void()> clean_;
 
-  Mutex clock_mutex_ GRAPHD_ACQUIRED_BEFORE(mutex_);
+  Mutex clock_mutex_ GRAPHD_ACQUIRED_BEFORE(mutex_){Mutex::kHeldLong};
   std::vector<Evictable*> tables_ GRAPHD_GUARDED_BY(clock_mutex_);
   size_t hand_table_ GRAPHD_GUARDED_BY(clock_mutex_) = 0;
   uint64_t hand_page_ GRAPHD_GUARDED_BY(clock_mutex_) = 0;

@@ -25,8 +25,9 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "base/mutex.h"
 #include "base/strings.h"
+#include "base/threads/mutex.h"
+#include "base/threads/watched_thread.h"
 #include "store/rows/file_checksum.h"
 
 namespace graphd::store {
@@ -158,11 +159,23 @@ class RocksLog final : public rocksdb::Logger {
 
 // Leaves it to PageDb to resume RocksDB after a shortage of space. RocksDB itself would wait until
 // a whole write buffer (256 MiB) fits on the disk.
-class NoOwnRecovery final : public rocksdb::EventListener {
+class Listener final : public rocksdb::EventListener {
  public:
   void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status error,
                             bool* auto_recovery) override {
     if (error.IsNoSpace()) *auto_recovery = false;
+  }
+
+  // The progress of RocksDB's threads is that of threads that wait for them (WithHelpers).
+  bool ShouldBeNotifiedOnFileIO() override { return true; }
+  void OnFileReadFinish(const rocksdb::FileOperationInfo&) override {
+    WatchedThread::CountProgress();
+  }
+  void OnFileWriteFinish(const rocksdb::FileOperationInfo&) override {
+    WatchedThread::CountProgress();
+  }
+  void OnFileSyncFinish(const rocksdb::FileOperationInfo&) override {
+    WatchedThread::CountProgress();
   }
 };
 
@@ -242,6 +255,7 @@ class PageDb::PatientFiles final : public rocksdb::FileSystemWrapper {
         trouble_ = status.ToString();
         if (!std::exchange(waits, true) && waiting_++ == 0) LogError("RocksDB waits: ", trouble_);
         wake_.WaitFor(mutex_, kRetryInterval);
+        WatchedThread::CountProgress();  // for the thread that waits for RocksDB
         continue;
       }
       if (waits && --waiting_ == 0) LogInfo("RocksDB no longer waits");
@@ -285,7 +299,7 @@ rocksdb::Options DbOptions(const std::string& directory, uint64_t memory, rocksd
   options.max_open_files = 512;
   options.file_checksum_gen_factory = std::make_shared<ChecksumFactory>();
   options.info_log = std::make_shared<RocksLog>();
-  options.listeners.push_back(std::make_shared<NoOwnRecovery>());
+  options.listeners.push_back(std::make_shared<Listener>());
   rocksdb::BlockBasedTableOptions table;
   table.block_size = size_t{64} << 10;  // a page is a block: reading one reads nothing else
   table.no_block_cache = true;          // the arena is the cache
@@ -326,6 +340,7 @@ std::string PageDb::trouble() const { return files_->trouble(); }
 
 // Makes a change. A full disk makes RocksDB refuse all changes until it is resumed.
 void PageDb::Change(const std::function<rocksdb::Status()>& change) {
+  const WatchedThread::WithHelpers with_rocksdb;
   rocksdb::Status status = change();
   if (status.IsNoSpace() && Resume()) status = change();
   Check(status, directory_);
@@ -461,6 +476,7 @@ std::map<std::string, std::string> PageDb::FileChecksums() const {
 }
 
 void PageDb::Flush() {
+  const WatchedThread::WithHelpers with_rocksdb;
   rocksdb::FlushOptions options;
   options.wait = true;
   Change([&] { return db_->Flush(options); });
@@ -470,6 +486,7 @@ void PageDb::Flush() {
 
 void PageDb::LinkTo(const std::string& directory) {
   if (FileExists(directory)) Throw(ErrorCode::kExists, directory, " exists already");
+  const WatchedThread::WithHelpers with_rocksdb;
   rocksdb::Checkpoint* made = nullptr;
   Check(rocksdb::Checkpoint::Create(db_.get(), &made), directory_);
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 
 // RocksDB as the store uses it: one value per page of a table, and some named texts. RocksDB's own
 // log is not used, because the push log replaces it and recovers ten times faster. So values are
@@ -93,7 +93,7 @@ class PageDb {
   std::shared_ptr<PatientFiles> files_;
   std::unique_ptr<rocksdb::Env> env_;
   std::unique_ptr<rocksdb::DB> db_;
-  Mutex resume_mutex_;  // held while RocksDB is resumed
+  Mutex resume_mutex_{Mutex::kHeldLong};  // held while RocksDB is resumed
   Clock::time_point resumed_ GRAPHD_GUARDED_BY(resume_mutex_);
 };
 

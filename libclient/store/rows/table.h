@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "store/rows/arena.h"
 #include "store/rows/memory_budget.h"
 #include "store/rows/page_db.h"

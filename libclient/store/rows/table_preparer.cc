@@ -6,6 +6,7 @@
 #include "base/failure.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "base/threads/watched_thread.h"
 
 namespace graphd::store {
 namespace {
@@ -40,6 +41,7 @@ bool TablePreparer::stopping() {
 }
 
 void TablePreparer::Run() {
+  const WatchedThread watched("table memory");
   for (;;) {
     std::weak_ptr<Table> next;
     {
@@ -69,6 +71,7 @@ void TablePreparer::Prepare(const std::weak_ptr<Table>& weak) {
     }
     checked -= kHugePage;
     page = table->Prepare(page);
+    WatchedThread::CountProgress();
   }
 }
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <thread>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "store/rows/table.h"
 
 namespace graphd::store {

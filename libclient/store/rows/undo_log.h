@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/mapping_guard.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "store/rows/arena_layout.h"
 
 // An undo log in a file of a tmpfs: the rows of a page as they were before a thread began to change

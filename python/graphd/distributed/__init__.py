@@ -20,7 +20,7 @@ from .queries import (
 )
 from .range_book import RangePartitionBook, load_partition_book
 from .role import get_global_rank, get_num_trainers, get_rank, get_role, get_trainer_rank
-from .session import exit_client, initialize
+from .session import exit_client, finalize_client, initialize, shutdown_servers
 from .split import edge_split, node_split
 from .tensor import DistTensor
 
@@ -43,6 +43,7 @@ __all__ = [
     "edge_split",
     "edge_subgraph",
     "exit_client",
+    "finalize_client",
     "find_edges",
     "get_global_rank",
     "get_num_trainers",
@@ -63,4 +64,5 @@ __all__ = [
     "partition_graph",
     "sample_etype_neighbors",
     "sample_neighbors",
+    "shutdown_servers",
 ]

@@ -9,6 +9,7 @@ from typing import Any
 from .. import _graphd
 from ..arguments import part_config_file, text, whole_number_in
 from ..errors import InvalidError
+from ..html import properties
 from ..typing import Path
 from .graph import DistGraph
 from .session import checked_options, checked_row_cache, trainer_options
@@ -45,13 +46,15 @@ class Session:
             raise InvalidError(f"the session of {self._source} is closed; call connect again")
         return opened
 
-    def graph(self, graph_name: str = "") -> DistGraph:
+    def graph(self, graph_name: str = "", *, persistent_features: bool = False) -> DistGraph:
         """Returns the graph.
 
         Parameters
         ----------
         graph_name : str
             The name that it was partitioned with; "" takes any.
+        persistent_features : bool
+            Whether changes of features of nodes belong to the servers; see `DistGraph`.
 
         Returns
         -------
@@ -63,7 +66,7 @@ class Session:
             If the servers serve a graph of a different name.
         """
         name = text(graph_name, "graph_name", "a name")
-        return DistGraph._of(self.handle, name, self._part_config)
+        return DistGraph._of(self.handle, name, self._part_config, persistent_features)
 
     @property
     def rank(self) -> int:
@@ -101,6 +104,14 @@ class Session:
             return f"<graphd.Session of {self._source}, closed>"
         rank = "" if opened.world_size == 1 else f", trainer {opened.rank} of {opened.world_size}"
         return f"<graphd.Session of {self._source}{rank}>"
+
+    def _repr_html_(self) -> str:
+        opened = self._opened
+        state = "closed" if opened is None else "open"
+        shown: list[tuple[str, Any]] = [("connected to", self._source), ("state", state)]
+        if opened is not None:
+            shown += [("rank", opened.rank), ("world_size", opened.world_size)]
+        return properties("Session", shown)
 
 
 def connect(

@@ -52,9 +52,19 @@ def shown_pieces(tensor: Rows) -> Iterator[slice]:
 
 def shown_read(tensor: Rows, num_rows: int) -> contextlib.AbstractContextManager[None]:
     """Returns a context that shows how long a read of so many rows takes, if these are many."""
+    return _shown(tensor, num_rows, "reading")
+
+
+def shown_write(tensor: Rows, values: Any) -> contextlib.AbstractContextManager[None]:
+    """Returns a context that shows how long a change by these values takes, if they are many."""
+    shape = getattr(values, "shape", ())
+    return _shown(tensor, shape[0] if shape else 0, "writing")
+
+
+def _shown(tensor: Rows, num_rows: int, verb: str) -> contextlib.AbstractContextManager[None]:
     if num_rows <= _rows_per_piece(tensor):
         return contextlib.nullcontext()
-    return progress.clock(f"reading {tensor.name!r}")
+    return progress.clock(f"{verb} {tensor.name!r}")
 
 
 def compare(tensor: Rows, other: Any, operation: Callable[[Any, Any], Any]) -> Tensor:

@@ -2,9 +2,9 @@
 """Copies of features of nodes, which a job makes when it first changes one.
 
 The graph's features are sealed: they are mapped by every job that uses the graph. The copy is a
-tensor of the job with a name that follows from the feature's, so that all trainers make or find the
-same one. The servers let one of them fill it, while the others wait; if it dies, another one fills
-it.
+tensor of the job, or with ``DistGraph(persistent_features=True)`` a persistent one of the servers. Its
+name follows from the feature's, so that all trainers, or all such jobs, make or find the same one. The
+servers let one of them fill it, while the others wait; if it dies, another one fills it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _lock = threading.Lock()
 
 
 def copy_feature(g: GraphBase, feature: _graphd.DistTensor) -> None:
-    """Makes this job's copy of a feature, or finds it, for `GraphBase.data` to return from now on.
+    """Makes the copy of a feature, or finds it, for `GraphBase.data` to return from now on.
 
     Raises
     ------
     graphd.errors.DeniedError
-        If it is a feature of edges, or ids of partitions are not ranges.
+        If it is a feature of edges, ids of partitions are not ranges, or the job may not make tensors.
     """
     if feature.is_edge or not g.handle.book.is_range:
         why = (
@@ -49,8 +49,12 @@ def copy_feature(g: GraphBase, feature: _graphd.DistTensor) -> None:
 
 
 def find_copies(g: GraphBase) -> None:
-    """Finds the copies that other trainers of the job have made."""
-    known = {each["name"] for each in _graphd.list_tensors(g.handle) if not each["persistent"]}
+    """Finds the copies that other trainers of the job have made or, of persistent ones, other jobs."""
+    known = {
+        each["name"]
+        for each in _graphd.list_tensors(g.handle)
+        if each["persistent"] == g.persistent_features
+    }
     for t, name in _node_features(g):
         if (t, name) not in g.copies and _name(g, t, name) in known:
             copy_feature(g, g.handle.data(False, t, name))
@@ -70,7 +74,7 @@ def _name(g: GraphBase, t: int, name: str) -> str:
 def _spec(g: GraphBase, feature: _graphd.DistTensor) -> dict[str, Any]:
     return {
         "name": _name(g, feature.type, feature.name),
-        "persistent": False,
+        "persistent": g.persistent_features,
         "policy": "node",
         "type": feature.type,
         "rows": feature.shape[0],

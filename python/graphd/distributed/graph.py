@@ -18,6 +18,7 @@ from ..subgraph import Subgraph
 from ..typing import EdgeIds, EdgeType, Fanout, Ids, NodeIds, Path, Tensor
 from . import current_graph, queries, session
 from .book import GraphPartitionBook
+from .dgl_client import Client
 from .feature_copies import find_copies
 from .graph_data import Data, Scheme, View, schemes, shown_graph
 from .node_names import NodeNames
@@ -40,6 +41,11 @@ class DistGraph(GraphBase):
         DGL's; without effect. (A path, as in DGL 0.5's examples, counts as part_config.)
     part_config : str, optional
         For standalone mode: the part config to open in this process.
+    persistent_features : bool
+        Whether a change of a feature of nodes (``g.ndata["feat"][ids] = rows``) belongs to the servers
+        and outlives the job, as a persistent `DistTensor` does. Graphs that are opened with True see
+        such changes of all jobs. With False, changes belong to the job, and those of others are not
+        seen. In both cases the graph's own feature stays as it is.
 
     Raises
     ------
@@ -49,7 +55,12 @@ class DistGraph(GraphBase):
     """
 
     def __init__(
-        self, graph_name: str = "", gpb: Any = None, part_config: Path | None = None
+        self,
+        graph_name: str = "",
+        gpb: Any = None,
+        part_config: Path | None = None,
+        *,
+        persistent_features: bool = False,
     ) -> None:
         if isinstance(gpb, str) and part_config is None:
             part_config = gpb
@@ -59,16 +70,21 @@ class DistGraph(GraphBase):
             )
         if part_config:
             part_config = part_config_path(part_config)
-        super().__init__(session.with_new_files(part_config), graph_name)
+        opened = session.with_new_files(part_config)
+        super().__init__(opened, graph_name, persistent_features)
         self._begin(session.known_part_config())
 
     @classmethod
     def _of(
-        cls, opened: _graphd.Session, graph_name: str, part_config: str | None = None
+        cls,
+        opened: _graphd.Session,
+        graph_name: str,
+        part_config: str | None,
+        persistent_features: bool,
     ) -> DistGraph:
         """Returns the graph of a session that `graphd.connect` has opened."""
         g = cls.__new__(cls)
-        GraphBase.__init__(g, opened, graph_name)
+        GraphBase.__init__(g, opened, graph_name, persistent_features)
         g._begin(part_config)
         return g
 
@@ -370,8 +386,12 @@ class DistGraph(GraphBase):
         """Waits for every trainer of the job. What they have written before it, all of them read
         after it: changed features, too."""
         self.session.barrier()
-        if self.session.world_size > 1:
+        if self.session.world_size > 1 or self.persistent_features:
             find_copies(self)
+
+    @property
+    def _client(self) -> Client:
+        return Client(self, self.barrier)
 
     def row_cache_statistics(self) -> dict[str, int]:
         """Returns what this process has done with the row cache of its machine since `initialize`:

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from typing import Any
 
 from .. import backend
 from ..arguments import whole_number
 from ..errors import InvalidError
 from ..graph_base import GraphBase, graph_of
+from ..progress import counter
 from ..typing import Tensor
 
 _NODES_AT_ONCE = 1 << 20
@@ -105,17 +106,12 @@ def nodes_by_access(
     if num_batches is not None:
         num_batches = whole_number(num_batches, "num_batches")
     counts = numpy.zeros(g.handle.num_nodes(t), numpy.uint32)
-    for batch in itertools.islice(loader, num_batches):
-        nodes = batch[0] if isinstance(batch, (tuple, list)) and batch else None
-        if isinstance(nodes, Mapping):
-            nodes = nodes.get(g.types.ntypes[t], ())
-        if nodes is None:
-            raise InvalidError(
-                f"loader {loader!r}: expected batches that begin with their input nodes, as those of "
-                "DistNodeDataLoader do"
-            )
-        # The nodes of a batch are distinct.
-        counts[numpy.asarray(backend.on_host(nodes), numpy.int64)] += 1
+    limits = [num_batches, len(loader) if isinstance(loader, Sized) else None]
+    total = min((each for each in limits if each is not None), default=None)
+    with counter(total, "counting accesses") as show:
+        for done, batch in enumerate(itertools.islice(loader, num_batches)):
+            show(done)
+            counts[_input_nodes(batch, g.types.ntypes[t], loader)] += 1  # they are distinct
     if not everywhere:
         here = numpy.ones(len(counts), bool)
         for some in _nodes(g, t, False):
@@ -123,6 +119,21 @@ def nodes_by_access(
         counts[here] = 0
     found = numpy.flatnonzero(counts)
     return backend.from_numpy(found[_highest(counts[found], num_nodes)])
+
+
+def _input_nodes(batch: Any, ntype: str, loader: Any) -> Any:
+    """Returns the input nodes of a type of a batch, as an array."""
+    import numpy
+
+    nodes = batch[0] if isinstance(batch, (tuple, list)) and batch else None
+    if isinstance(nodes, Mapping):
+        nodes = nodes.get(ntype, ())
+    if nodes is None:
+        raise InvalidError(
+            f"loader {loader!r}: expected batches that begin with their input nodes, as those of "
+            "DistNodeDataLoader do"
+        )
+    return numpy.asarray(backend.on_host(nodes), numpy.int64)
 
 
 def _nodes(g: GraphBase, t: int, everywhere: bool) -> Iterable[Any]:

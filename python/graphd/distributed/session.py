@@ -189,6 +189,32 @@ def exit_client() -> None:
         del os.environ["GRAPHD_TRAINER"]
 
 
+def finalize_client() -> None:
+    """Leaves the job: the name of `exit_client` in DGL 0.5."""
+    exit_client()
+
+
+def shutdown_servers(ip_config: Path | None = None, num_servers: Any = None) -> None:
+    """Does nothing, where the trainers of DGL 0.5 end their servers: ``graphctl launch`` ends those that
+    it has started, unless it was called with ``--keep_alive``, and other jobs may use them.
+
+    Parameters
+    ----------
+    ip_config, num_servers
+        DGL's, since 0.9, for servers that are kept for other jobs. They are refused.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If `ip_config` is given; the message names the command that ends servers.
+    """
+    if ip_config is not None:
+        raise InvalidError(
+            f"shutdown_servers: a trainer can't end servers; run: graphctl server stop --ip_config "
+            f"{ip_config}, with the --server_name that they have"
+        )
+
+
 def _name_trainer(session: _graphd.Session) -> None:
     """Lets children of this process, as those of a torch DataLoader, join the job as its workers."""
     if not session.is_worker and not session.job_id.startswith("anonymous-"):

@@ -18,7 +18,7 @@ from ..html import properties
 from ..rows import from_the_end, is_list_of_rows, row_ids
 from ..typing import Ids, Tensor
 from . import current_graph
-from .elementwise import compare, pieces, shown_pieces, shown_read
+from .elementwise import compare, pieces, shown_pieces, shown_read, shown_write
 from .feature_copies import copy_feature
 from .init import Constant, Initializer
 from .policy import PartitionPolicy
@@ -32,9 +32,10 @@ class DistTensor:
     """A tensor whose rows are stored with the partitions. Matches ``dgl.distributed.DistTensor``.
 
     Features of a graph (``g.ndata["feat"]``) are such tensors. The first change of a feature of nodes
-    copies it into a tensor of the job, which takes its place; the graph keeps its own. Other trainers
-    find the copy after the next `DistGraph.barrier`. Features of edges can't be changed. The constructor
-    opens the tensor of this name, or makes it; all trainers may do so at once, and none has to.
+    copies it into a tensor of the job, or of the servers (`DistGraph`, persistent_features), which takes
+    its place; the graph keeps its own. Other trainers find the copy after the next `DistGraph.barrier`.
+    Features of edges can't be changed. The constructor opens the tensor of this name, or makes it; all
+    trainers may do so at once, and none has to.
 
     Parameters
     ----------
@@ -164,7 +165,7 @@ class DistTensor:
 
     @property
     def handle(self) -> _graphd.DistTensor:
-        """The tensor of the extension module: for a feature that the job has changed, its copy."""
+        """The tensor of the extension module: for a feature that was changed, its copy."""
         stored = self._stored
         if self.g.copies and stored.is_feature and not stored.is_edge:
             return self.g.copies.get((stored.type, stored.name), stored)
@@ -209,9 +210,9 @@ class DistTensor:
     def __getitem__(self, rows: Any) -> Tensor:
         """Returns rows, in the order of the ids.
 
-        ``t[rows]`` takes an int64 tensor or a list of ids, a slice, ``...``, a mask (bool or uint8,
-        with an element for each row; a DistTensor can be one), or an int, which gives one row and
-        keeps the first dimension, as in DGL. Negative ids count from the end. ``t[rows, columns]``
+        ``t[rows]`` takes an int64 or int32 tensor or a list of ids, a slice, ``...``, a mask (bool or
+        uint8, with an element for each row; a DistTensor can be one), or an int, which gives one row
+        and keeps the first dimension, as in DGL. Negative ids count from the end. ``t[rows, columns]``
         reads the rows and then takes columns of them; two lists are taken in pairs, as in PyTorch
         and NumPy.
 
@@ -247,7 +248,8 @@ class DistTensor:
         are configured. `rows` is what reading takes, without columns. `values` has the tensor's
         dtype and a row for each id. The first change of a feature copies it; see `DistTensor`."""
         self._check_whole_rows(rows)
-        self._change(lambda handle, ids: handle.write(ids, values), rows)
+        with shown_write(self, values):
+            self._change(lambda handle, ids: handle.write(ids, values), rows)
 
     def __iter__(self) -> Iterator[Tensor]:
         """Yields the rows in the order of their ids, read from the servers in large pieces. As in
@@ -272,6 +274,29 @@ class DistTensor:
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)  # the CPU
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickles all rows as a tensor of PyTorch or NumPy: ``torch.load`` of what ``torch.save`` has
+        written gives that tensor, without servers."""
+        from multiprocessing.context import get_spawning_popen
+
+        if get_spawning_popen() is not None:
+            raise InvalidError(
+                f"{self!r} can't be passed to a new process, which would change a copy of its rows; "
+                "pass its name, and call DistTensor.open(g, name) there"
+            )
+        return self[:].__reduce_ex__(protocol)
+
+    def __copy__(self) -> DistTensor:
+        made = DistTensor.of(self._stored, self.g)
+        made._policy = self._policy
+        return made
+
+    def __deepcopy__(self, memo: Any) -> DistTensor:
+        raise InvalidError(
+            f"{self!r} can't be copied with its rows, which are on servers; t[:] copies them into a "
+            "tensor of this process"
+        )
 
     def to(self, *arguments: Any, **options: Any) -> Tensor:
         """Copies all rows into this process, and calls ``to`` of PyTorch's tensors on them.
@@ -334,10 +359,11 @@ class DistTensor:
             If it is a feature of edges, or another job may write.
         """
         self._check_whole_rows(rows)
-        self._change(lambda handle, ids: handle.add(ids, values), rows)
+        with shown_write(self, values):
+            self._change(lambda handle, ids: handle.add(ids, values), rows)
 
     def _change(self, change: Callable[[_graphd.DistTensor, Ids], None], rows: Any) -> None:
-        """Changes rows; if it is a feature, the job's copy of it."""
+        """Changes rows; if it is a feature, its copy."""
         handle = self.handle
         try:
             self._with_ids(rows, lambda ids: change(handle, ids))

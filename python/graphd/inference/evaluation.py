@@ -14,6 +14,7 @@ from ..distributed.split import node_split
 from ..distributed.tensor import DistTensor
 from ..errors import InvalidError
 from ..graph_base import GraphBase, graph_of
+from ..progress import bar
 from ..schema import checked_ids
 from ..typing import EdgeType, Ids, Tensor
 from .collective import total
@@ -82,7 +83,7 @@ def evaluate(
     for name in names:
         share = node_split(DistTensor.of(g.data(False, number, name), g))
         right = 0
-        for begin in range(0, len(share), batch_size):
+        for begin in bar(range(0, len(share), batch_size), f"evaluating {name!r}"):
             ids = share[begin : begin + batch_size]
             right += int(count(outputs[ids], truth[ids]))
         counts += [right, len(share)]
@@ -171,7 +172,7 @@ def predict_edges(
         num_workers=number_of_workers(num_workers, g.session),
     )
     score = scorer or _dot_product
-    return backend.concatenate([score(*rows) for rows in loader])
+    return backend.concatenate([score(*rows) for rows in bar(loader, "scoring pairs")])
 
 
 def _ids(ids: Ids, what: str) -> Any:

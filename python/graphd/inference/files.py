@@ -17,6 +17,7 @@ from ..distributed.original_ids import by_original_id, original_ids
 from ..distributed.tensor import DistTensor
 from ..errors import InvalidError, NotFoundError
 from ..graph_base import GraphBase, graph_of
+from ..progress import counter
 from ..typing import Path
 
 Pieces = Iterator[tuple[int, Any]]  # the first row's place in the file, rows
@@ -103,13 +104,15 @@ def _order(g: GraphBase, tensor: DistTensor, by: Any, part_config: Any) -> tuple
 
 def _pieces(tensor: DistTensor, order: Any) -> Pieces:
     """Yields the rows of a tensor as arrays of a bounded size, in the order of some ids."""
-    for piece in pieces(tensor):
-        for begin in range(piece.start, piece.stop, _PIECE_ROWS):
-            rows = slice(begin, min(begin + _PIECE_ROWS, piece.stop))
-            found = tensor[rows if order is None else order[rows]]
-            if tensor.handle.dtype == "bfloat16":  # NumPy does not have this dtype
-                found = found.float()
-            yield begin, backend.to_numpy(found)
+    with counter(len(tensor), f"exporting {tensor.name!r}") as show:
+        for piece in pieces(tensor):
+            for begin in range(piece.start, piece.stop, _PIECE_ROWS):
+                rows = slice(begin, min(begin + _PIECE_ROWS, piece.stop))
+                show(begin)
+                found = tensor[rows if order is None else order[rows]]
+                if tensor.handle.dtype == "bfloat16":  # NumPy does not have this dtype
+                    found = found.float()
+                yield begin, backend.to_numpy(found)
 
 
 def _dtype(tensor: DistTensor) -> Any:

@@ -17,6 +17,7 @@ from ..distributed.graph_data import Data as EdgeData
 from ..distributed.loaders import DistDataLoader, number_of_workers
 from ..errors import InvalidError
 from ..graph_base import GraphBase
+from ..html import properties
 from ..schema import Types
 from ..typing import EdgeType
 from .loader import check_others, stores_of
@@ -185,6 +186,14 @@ class LinkNeighborLoader:
         return (
             f"LinkNeighborLoader({len(self)} batches, {self._link_loader.link_sampler.sampler!r})"
         )
+
+    def _repr_html_(self) -> str:
+        shown = [
+            ("batches", len(self)),
+            ("graph", self.g),
+            ("sampler", self._link_loader.link_sampler.sampler),
+        ]
+        return properties("LinkNeighborLoader", shown)
 
 
 def _edges(types: Types, given: Any) -> tuple[EdgeType, Any]:

@@ -15,6 +15,7 @@ from ..distributed.loaders import DistNodeDataLoader
 from ..distributed.tensor import DistTensor
 from ..errors import InvalidError
 from ..graph_base import GraphBase
+from ..html import properties
 from ..sampling import TemporalSampler
 from ..typing import EdgeType
 from .bidirectional import make_bidirectional
@@ -224,6 +225,10 @@ class NeighborLoader:
 
     def __repr__(self) -> str:
         return f"NeighborLoader({len(self)} batches, {self._loader.sampler!r})"
+
+    def _repr_html_(self) -> str:
+        shown = [("batches", len(self)), ("graph", self.g), ("sampler", self._loader.sampler)]
+        return properties("NeighborLoader", shown)
 
 
 class _Places:

@@ -183,11 +183,6 @@ class DistGraph(_d.DistGraph):
     def local_partition(self):
         return super().local_partition.to_dgl()
 
-    @property
-    def _client(self):
-        names = [each["name"] for each in _d.DistTensor.list(self)]
-        return types.SimpleNamespace(data_name_list=lambda: names, gdata_name_list=lambda: names)
-
 
 _d.DistTensor.kvstore_key = property(lambda self: self.name)
 _d.GraphPartitionBook._num_nodes = _d.GraphPartitionBook.num_nodes

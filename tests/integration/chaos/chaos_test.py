@@ -178,7 +178,8 @@ def crowd(host, rng):
     process = subprocess.Popen(
         host.cluster.operator.enter(
             host.cluster.root + "/bin/chaos_clients", kind, f"{host.machine.address}:{PORT}",
-            str(CROWDS[kind]), f"{seconds:.1f}", str(rng.randrange(1 << 30))),
+            str(CROWDS[kind]), f"{seconds:.1f}", str(rng.randrange(1 << 30)), str(host.part),
+            *([host.keys["GRAPHD_KEYS"], "chaos"] if host.keys else [])),
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     host.crowds = [*getattr(host, "crowds", []), process]
     return lambda: None

@@ -158,8 +158,6 @@ TEST_F(Faults, TruncatedMemoryIsReportedAndItsRowsAreNeitherServedNorStored) {
   EXPECT_THAT(Failure([&] { AddOne(tensor); }), AllOf(HasSubstr("corrupt: "), HasSubstr("sums")));
 }
 
-// The daemon is killed while it changes the first page, which the page's lock shows, and the undo
-// log that should restore the page is truncated.
 TEST_F(Faults, MemoryThatATrainerHasMappedIsTruncatedAndTheTrainerAsksTheDaemon) {
   Serve();
   const DistTensor tensor = Make(Connect("writer"));
@@ -181,6 +179,8 @@ TEST_F(Faults, MemoryThatATrainerHasMappedIsTruncatedAndTheTrainerAsksTheDaemon)
   EXPECT_THAT(Failure([&] { AddOne(mapped); }), HasSubstr(rows));
 }
 
+// The daemon is killed while it changes the first page, which the page's lock shows, and the undo
+// log that should restore the page is truncated.
 TEST_F(Faults, ATruncatedUndoLogMakesTheTableReadOnlyAfterAKill) {
   Serve();
   const DistTensor tensor = Make(Connect("writer"));

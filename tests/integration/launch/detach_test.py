@@ -38,6 +38,11 @@ class DetachTest(GraphctlTest):
                     return json.load(file)
         return {}
 
+    def files(self, job, port):
+        """Returns the names of the files that a supervisor keeps."""
+        return {name for root, _, files in os.walk(self.path("state"))
+                if root.endswith(f"/{job}/{port}") for name in files}
+
     def records(self):
         shown = self.graphctl("ps", "--server_name", "ring", "--ip_config", "ip.txt", "--json")
         # A server that is down has no status.
@@ -239,6 +244,61 @@ class Restarts(DetachTest):
         waited = self.on_job("wait", job)
         self.assertEqual(waited.returncode, 0, waited.stderr)
         self.assertIn("has started its trainers again (1 of 1)", waited.stderr)
+        self.all_gone()
+
+    def test_a_user_restarts_a_job_with_another_number_of_trainers(self):
+        # A server without trainers keeps none.
+        self.write("ip.txt", f"127.0.0.1 {self.ports[0]} 1\n127.0.0.1 {self.ports[1]} 0\n")
+        job = self.detach("echo up $RANK of $WORLD_SIZE; sleep 3600")
+        for number in (3, 1):
+            restarted = self.on_job("restart", job, "--num_trainers", str(number))
+            self.assertEqual(restarted.stdout, f"started job {job} again with {number} trainer"
+                             f"{'s' if number > 1 else ''}\n", restarted.stderr)
+            wait_until("the trainers to run", lambda number=number: all(
+                f"] up {rank} of {number}\n" in self.on_job("logs", job).stdout
+                for rank in range(number)))
+        self.assertEqual(self.on_job("restart", job, "--num_trainers", "0").returncode, 2)
+        self.assertEqual(self.on_job("stop", job).returncode, 0)
+        self.assertEqual(self.on_job("wait", job).returncode, 143)
+        refused = self.on_job("restart", job)
+        self.assertEqual(refused.returncode, 3)
+        self.assertIn(f"job {job} has ended", refused.stderr)
+        self.all_gone()
+
+    def test_a_job_that_is_stopped_during_a_restart_stops(self):
+        job = self.detach("trap '' TERM; echo up; while :; do sleep 0.1; done")
+        wait_until("the trainers", lambda: self.on_job("logs", job).stdout.count("] up") == 2)
+        restart = self.start("restart", job, "--server_name", "ring", "--ip_config", "ip.txt",
+                             "--grace", "600")
+        wait_until("the trainers to be asked to end", lambda: all(
+            self.state(job, port)["phase"] == "preparing" for port in self.ports))
+        self.assertEqual(self.on_job("stop", job, "--grace", "1").returncode, 0)
+        waited = self.on_job("wait", job)
+        self.assertEqual(waited.returncode, 143, waited.stderr)
+        _, said = restart.communicate(timeout=DEADLINE * SLOW)
+        self.assertEqual(restart.returncode, 5, said)
+        self.assertIn(f"job {job} has ended: it was stopped", said)
+        self.assertEqual(self.on_job("logs", job).stdout.count("] up"), 2)
+        self.all_gone()
+
+    def test_a_stop_counts_more_than_a_restart_at_the_same_time(self):
+        job = self.detach("echo up; sleep 3600")
+        supervisor = self.state(job, self.ports[0])["pid"]
+        # The supervisor of the first host, and no other, finds both requests at once.
+        self.write("first.txt", f"127.0.0.1 {self.ports[0]}\n")
+        hosts = (job, "--server_name", "ring", "--ip_config", "first.txt")
+        os.kill(supervisor, signal.SIGSTOP)
+        try:
+            commands = [self.start(verb, *hosts) for verb in ("stop", "restart")]
+            wait_until("both requests", lambda: {"stop", "restart"} <= self.files(
+                job, self.ports[0]))
+        finally:
+            os.kill(supervisor, signal.SIGCONT)
+        codes = [(command.communicate(timeout=DEADLINE * SLOW), command.returncode)[1]
+                 for command in commands]
+        self.assertEqual(codes, [0, 5])
+        self.assertEqual(self.on_job("wait", job).returncode, 143)
+        self.assertEqual(self.on_job("logs", job).stdout.count("] up"), 2)
         self.all_gone()
 
     def test_the_launchers_end_ends_an_attached_job(self):

@@ -21,8 +21,9 @@ from free_ports import free_ports
 BIN = os.environ.get("GRAPHD_BIN_DIR") or sys.exit("set GRAPHD_BIN_DIR to build/<preset>/bin")
 GRAPHCTL = os.path.join(BIN, "graphctl")
 DEADLINE = 30  # seconds until a wait fails
-# The factor by which limits of time grow, because of a sanitizer or of the load of the machine.
-SLOW = max(4 if "asan" in BIN or "tsan" in BIN else 1, os.getloadavg()[0] / os.cpu_count())
+# The factors by which limits of time grow because of a sanitizer, and also of the machine's load.
+SANITIZED = 4 if "asan" in BIN or "tsan" in BIN else 1
+SLOW = max(SANITIZED, os.getloadavg()[0] / os.cpu_count())
 
 
 def wait_until(what, condition, seconds=DEADLINE):

@@ -112,7 +112,11 @@ class Server(GraphctlTest):
         refused = self.graphctl("server", "stop", *HERE)
         self.assertEqual(refused.returncode, 4)
         self.assertIn("--force", refused.stderr)
-        self.stop_server("--force")
+        forced = self.graphctl("server", "stop", *HERE, "--force", "--timeout", "0")
+        self.assertEqual((forced.returncode, forced.stdout.count("stopped")), (0, 2), forced.stderr)
+        self.assertEqual(forced.stderr.count("it has ended while 1 job was attached"), 2, forced.stderr)
+        # There was no tensor.
+        self.assertNotIn("written back", forced.stderr)
         job.communicate(timeout=20 * SLOW)
         self.assertEqual(job.returncode, 5)
 

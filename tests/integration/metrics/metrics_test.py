@@ -162,12 +162,18 @@ class Metrics(unittest.TestCase):
         def since(metric, labels=""):
             return self.numbers()[metric, labels] - before.get((metric, labels), 0)
 
-        self.assertEqual(since("graphd_sampled_edges_total"), edges)
-        self.assertEqual(since("graphd_rows_served_total"), rows)
-        self.assertEqual(since("graphd_request_duration_seconds_count", 'kind="sample"'), 5)
-        self.assertEqual(since("graphd_request_duration_seconds_count", 'kind="gather"'), 5)
+        # The page and Prometheus count what this client has counted.
+        for metric, kind, count in (
+            ("graphd_sampled_edges_total", "", edges),
+            ("graphd_rows_served_total", "", rows),
+            ("graphd_request_duration_seconds_count", 'kind="sample"', 5),
+            ("graphd_request_duration_seconds_count", 'kind="gather"', 5),
+            ("graphd_request_queue_seconds_count", 'kind="sample"', 5),
+        ):
+            self.assertEqual(since(metric, kind), count, metric)
+            total = before.get((metric, kind), 0) + count
+            self.assert_prometheus_says(metric, total, f",{kind}" if kind else "")
         # A wait is a part of a request's time.
-        self.assertEqual(since("graphd_request_queue_seconds_count", 'kind="sample"'), 5)
         for kind in ("sample", "gather", "change_rows"):
             waited = since("graphd_request_queue_seconds_sum", f'kind="{kind}"')
             took = since("graphd_request_duration_seconds_sum", f'kind="{kind}"')
@@ -213,12 +219,18 @@ class Metrics(unittest.TestCase):
         ntype = graph.ntypes[0]
         nodes = torch.arange(graph.num_nodes(ntype))
         name = next(iter(graph.nodes[ntype].data))
-        of = {each: self.of(server, f"graphd_mapped_{each}_total") for each in ("rows", "bytes")}
+        metrics = ("calls", "rows", "bytes", "sampled_edges")
+        of = {each: self.of(server, f"graphd_mapped_{each}_total") for each in metrics}
         before = {each: self.prometheus.value(metric) for each, metric in of.items()}
         read = [graph.nodes[ntype].data[name][nodes] for _ in range(3)]
+        sampled = [graphd.distributed.sample_neighbors(graph, {ntype: nodes}, 2) for _ in range(4)]
+        edges = sum(each.num_edges(etype) for each in sampled for etype in each.canonical_etypes)
+        self.assertGreater(edges, 0)
         for each, more in (
+            ("calls", len(read) + len(sampled)),
             ("rows", sum(len(rows) for rows in read)),
             ("bytes", sum(rows.numel() * rows.element_size() for rows in read)),
+            ("sampled_edges", edges),
         ):
             self.assert_prometheus_says(
                 f"graphd_mapped_{each}_total", before[each] + more, server=server

@@ -3,10 +3,18 @@
 """Tests the page of graphd for people: a real browser shows a real server, and what it shows is
 compared with what clients did."""
 
+import http.server
+import json
 import os
+import shutil
+import signal
+import socket
 import sys
 import tempfile
+import threading
+import time
 import unittest
+import unittest.mock
 import urllib.request
 
 import torch
@@ -64,6 +72,24 @@ class Page(unittest.TestCase):
         self.assertEqual(self.browse(5000)[0].after("tensors and embeddings"), "1")
         session.close()
 
+    def test_what_the_page_reads_has_the_counts_of_a_job_and_no_secret(self):
+        os.environ.update(GRAPHD_RUNTIME_DIR=self.daemons.runtime, GRAPHD_TRANSPORT="tcp")
+        with unittest.mock.patch.dict(os.environ, GRAPHD_JOB_SECRET="hush-hush"):
+            session = self.daemons.connect(job_id="<b>night & day</b>")
+        graph = session.graph()
+        for _ in range(3):
+            graphd.distributed.sample_neighbors(graph, {graph.ntypes[0]: torch.arange(5)}, 2)
+        text = read(self.address, "status")
+        (job,) = json.loads(text)["jobs"]
+        self.assertEqual(job["job"], "<b>night & day</b>")
+        self.assertEqual(job["owner"], f"uid {os.getuid()}")
+        self.assertEqual((job["trainers"], job["world_size"]), (1, 1))
+        self.assertGreaterEqual(job["requests"], 3)
+        self.assertGreater(job["edges"], 0)
+        self.assertNotIn("hush", text)
+        self.assertEqual([name for name, _ in job["hosts"]], ["127.0.0.1"])
+        session.close()
+
     def test_the_page_asks_nobody_but_its_server(self):
         with urllib.request.urlopen(f"http://{self.address}/", timeout=5) as answer:
             policy = answer.headers["Content-Security-Policy"]
@@ -87,6 +113,129 @@ class Page(unittest.TestCase):
             page, _ = self.browse(3000, f"file://{path}")
         self.assertEqual(page.state, "state lost")
         self.assertIn("no answer", page.texts)
+
+
+class ManyServers(unittest.TestCase):
+    def setUp(self):
+        os.environ.pop("GRAPHD_TRANSPORT", None)
+        *self.addresses, self.gone = (f"127.0.0.1:{port}" for port in support.free_ports(3))
+        self.folder = tempfile.mkdtemp(prefix="graphd-page-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        for part in (0, 1):
+            self.configure(part, [*self.addresses, self.gone])
+        self.daemons = support.Daemons("hetero_2p", of_part=lambda part: ["--config", self.config(part)])
+        self.addCleanup(self.daemons.stop)
+
+    def config(self, part):
+        return f"{self.folder}/{part}.conf"
+
+    def configure(self, part, peers):
+        with open(self.config(part), "w") as out:
+            out.write(f'metrics = "{self.addresses[part]}"\nmetrics_peers = {json.dumps(peers)}\n')
+
+    def peers(self, part=0):
+        return json.loads(read(self.addresses[part], "servers"))["peers"]
+
+    def wait_for_peers(self, condition):
+        """Waits until what the first server tells of its peers fits, as a browser that looks on."""
+        end = time.monotonic() + 60 * support.slowness()
+        while not condition(peers := self.peers()):
+            self.assertLess(time.monotonic(), end, peers)
+            time.sleep(0.05)
+
+    def test_the_page_of_one_server_shows_all_and_their_job(self):
+        session = self.daemons.connect(job_id="night")
+        graph = session.graph()
+        # The first server asks the second one every two seconds; the answer may come from its start.
+        self.wait_for_peers(
+            lambda peers: "error" in peers[2]
+            and all(json.loads(peer.get("document", "{}")).get("num_trainers") for peer in peers[:2])
+        )
+        page, said = browse(f"http://{self.addresses[0]}/", 5000)
+        self.assertEqual(said, [])
+        self.assertEqual(page.state, "state ready")
+        texts = page.texts
+        host = socket.gethostname()
+        # Its own address is in the list, and is not shown twice.
+        servers = texts[texts.index("up for") + 1 : texts.index("Jobs")]
+        self.assertEqual(servers[:3], [f"{host} (this one)", "ready", "0"])
+        self.assertEqual(servers.count("ready"), 2)
+        other = servers[servers.index(f"{host} ({self.addresses[1]})") :]
+        self.assertEqual(other[1:5], ["ready", "1", "1", "1"])
+        lost = other[other.index(self.gone) :]
+        self.assertEqual(lost[1], "no answer")
+        self.assertRegex(lost[2], r"^for \d+ (s|min): Connection refused")
+        job = texts[texts.index("attached for") + 1 :]
+        self.assertEqual(job[:5], ["night", f"uid {os.getuid()}", "1 of 1", host, "2"])
+        # A server that ends is shown so, and the job with the other one.
+        del graph
+        self.daemons.processes[1].kill()
+        self.daemons.processes[1].wait()
+        self.wait_for_peers(lambda peers: "silent" in peers[1])
+        texts = browse(f"http://{self.addresses[0]}/", 5000)[0].texts
+        servers = texts[texts.index("up for") + 1 : texts.index("Jobs")]
+        self.assertEqual((servers.count("ready"), servers.count("no answer")), (1, 2))
+        job = texts[texts.index("attached for") + 1 :]
+        self.assertEqual((job[0], job[4]), ("night", "1"))
+        session.close()
+
+    def test_silent_peers_hold_up_no_other(self):
+        silent = [socket.create_server(("127.0.0.1", 0)) for _ in range(20)]
+        for each in silent:
+            self.addCleanup(each.close)
+        names = [f"127.0.0.1:{each.getsockname()[1]}" for each in silent]
+        self.configure(0, [*names, self.addresses[1]])
+        self.daemons.processes[0].send_signal(signal.SIGHUP)
+        self.wait_for_peers(lambda peers: len(peers) == 21 and "document" in peers[-1])
+        age = self.peers()[-1]["age"]
+        self.wait_for_peers(lambda peers: all("silent" in each for each in peers[:-1]))
+        # It is asked again, too.
+        self.wait_for_peers(lambda peers: peers[-1]["age"] < age + 2)
+
+    def test_a_reload_changes_the_peers(self):
+        self.configure(0, [self.addresses[1]])
+        self.daemons.processes[0].send_signal(signal.SIGHUP)
+        self.wait_for_peers(lambda peers: [each["address"] for each in peers] == self.addresses[1:])
+        self.assertEqual(len(self.peers(1)), 3)
+
+    def test_a_peer_can_put_nothing_but_text_on_the_page(self):
+        document = {
+            "id": "x", "host": "<img src=x onerror=alert(1)>", "state": "ready lost", "parts": [{}, "a"],
+            "uptime_seconds": {"valueOf": 1, "toString": 2}, "requests": {"toString": None},
+            "jobs": [None, 5, {"job": "<script>alert(2)</script>", "hosts": [5, ["h"], {"x": 1}],
+                               "seconds": "1", "requests": {"toString": 1}},
+                     *[{}] * 60000],
+        }  # fmt: skip
+
+        class Peer(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                body = json.dumps(document).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Peer)
+        threading.Thread(target=server.serve_forever).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        self.configure(0, [f"127.0.0.1:{server.server_port}"])
+        self.daemons.processes[0].send_signal(signal.SIGHUP)
+        self.wait_for_peers(lambda peers: len(peers) == 1 and "document" in peers[0])
+        page, said = browse(f"http://{self.addresses[0]}/", 5000)
+        self.assertEqual(said, [])
+        self.assertEqual(page.state, "state ready")
+        self.assertIn(document["host"], page.texts)
+        self.assertIn("unknown", page.texts)
+        self.assertIn(document["jobs"][2]["job"], page.texts)
+
+
+def read(address, path):
+    with urllib.request.urlopen(f"http://{address}/{path}", timeout=10) as answer:
+        return answer.read().decode()
 
 
 if __name__ == "__main__":

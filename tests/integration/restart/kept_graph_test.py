@@ -3,18 +3,21 @@
 """Tests that a daemon takes over the graph that an earlier process left with its service manager,
 and that it loads the graph again if the files or the descriptors are not the same any more."""
 
+import array
 import fcntl
+import json
 import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "launch"))
-from harness import DEADLINE, GRAPHCTL, SLOW, partition, wait_until
+from harness import DEADLINE, GRAPHCTL, SANITIZED, SLOW, partition, wait_until
 from restart_case import RestartCase
 from wide_graph import write_wide_graph
 
@@ -63,6 +66,34 @@ class KeptGraphTest(RestartCase):
         self.assertIn("took over the graph", self.start())
         self.assertEqual(len(self.segments()), len(with_index) - 2, "one index of each partition")
 
+    def test_a_large_mapped_book_is_kept_with_the_graph(self):
+        with open(self.path("ring.json")) as file:
+            config = json.load(file)
+        owners = [1] * 100_000
+        for part, (begin, end) in enumerate(config["node_map"]["_N"]):
+            owners[begin:end] = [part] * (end - begin)
+        header = f"{{'descr': '<i4', 'fortran_order': False, 'shape': ({len(owners)},), }}\n"
+        with open(self.path("node_map.npy"), "wb") as file:
+            file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() +
+                       array.array("i", owners).tobytes())
+        with open(self.path("ring.json"), "w") as file:
+            json.dump({**config, "node_map": "node_map.npy", "num_nodes": len(owners)}, file)
+        self.start(parts="0")
+        kept = len(self.segments())
+        for _ in range(2):
+            self.kill()
+            self.assertIn("took over the graph", self.start(parts="0"))
+            self.assertEqual(len(self.segments()), kept)
+        # The owners are a segment like others.
+        self.kill()
+        names = {os.readlink(f"/proc/self/fd/{fd}"): name
+                 for name, fd in self.manager.kept.items()}
+        owners_name, = [name for path, name in names.items() if "node-owners" in path]
+        os.close(self.manager.kept.pop(owners_name))
+        log = self.start(parts="0")
+        self.assertIn("was not passed", log)
+        self.assertIn("partition 0 of 'ring'", log)
+
     def test_changed_files_are_loaded_again(self):
         self.start()
         self.kill()
@@ -81,25 +112,55 @@ class KeptGraphTest(RestartCase):
         os.close(self.manager.kept.pop("graph-manifest"))
         self.assert_loaded(self.start(), "it has no manifest")
 
+    def content(self, name):
+        descriptor = self.manager.kept[name]
+        return os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+
+    def replace(self, name, content):
+        """Puts other memory in the place of a kept descriptor."""
+        os.close(self.manager.kept[name])
+        self.manager.kept[name] = other = os.memfd_create("other", os.MFD_ALLOW_SEALING)
+        os.write(other, content)
+        return other
+
     def test_other_memory_in_place_of_a_segment_is_refused(self):
         self.start()
         self.kill()
-        name = self.segments()[0]
-        os.close(self.manager.kept[name])
-        self.manager.kept[name] = os.memfd_create("foreign")
-        os.ftruncate(self.manager.kept[name], 1 << 20)
+        self.replace(self.segments()[0], bytes(1 << 20))
         self.assert_loaded(self.start(), "is not sealed")
+
+    def test_a_segment_with_another_head_is_refused(self):
+        self.start()
+        self.kill()
+        name = self.segments()[0]
+        seal(self.replace(name, self.content(name)))
+        self.assertIn("took over the graph", self.start(), "an equal copy is as good")
+        self.kill()
+        name = self.segments()[-1]
+        content = bytearray(self.content(name))
+        content[0] ^= 1
+        seal(self.replace(name, content))
+        self.assert_loaded(self.start(), f"{name} is not the memory that was kept")
 
     def test_a_damaged_manifest_is_refused(self):
         self.start()
         self.kill()
         for content in (b"", b"\xff" * 64, bytes(4096)):
-            os.close(self.manager.kept["graph-manifest"])
-            self.manager.kept["graph-manifest"] = manifest = os.memfd_create(
-                "manifest", os.MFD_ALLOW_SEALING)
-            os.write(manifest, content)
-            seal(manifest)
-            self.assert_loaded(self.start(), "which is loaded again")
+            seal(self.replace("graph-manifest", content))
+            self.assert_loaded(self.start(), "does not begin as those of this version do")
+            self.kill()
+
+    def test_a_manifest_of_which_one_bit_has_changed_is_refused(self):
+        self.start()
+        self.kill()
+        # The header has a mark, the length and the checksum of the message. Paths in it are plain text.
+        path = self.content("graph-manifest").index(b"ring.json")
+        for place, reason in {0: "does not begin", 8: "checksum", 15: "checksum", 16: "checksum",
+                              24: "checksum", path: "checksum"}.items():
+            content = bytearray(self.content("graph-manifest"))
+            content[place] ^= 1
+            seal(self.replace("graph-manifest", content))
+            self.assert_loaded(self.start(), reason)
             self.kill()
 
     def test_other_partitions_are_loaded(self):
@@ -148,14 +209,16 @@ class KeptGraphTest(RestartCase):
         self.start(parts="0")
         self.kill()
         times = []
-        for _ in range(3):
+        # Other processes of a busy machine take a part of this time, which is not the daemon's: the
+        # fastest of some tries counts.
+        while len(times) < 10 and min(times, default=1) > 0.2 * SANITIZED:
             begin = time.monotonic()
             log = self.start(parts="0")
             times.append(time.monotonic() - begin)
             self.assertIn("took over the graph", log)
             self.kill()
-        print(f"a graph of 2 GiB was ready after {min(times) * 1000:.0f} ms")
-        self.assertLess(min(times), 0.2 * SLOW, times)
+        print(f"a graph of 2 GiB was ready after {[round(each * 1000) for each in times]} ms")
+        self.assertLessEqual(min(times), 0.2 * SANITIZED, times)
 
     def test_a_clean_end_keeps_the_graph_too(self):
         self.start()

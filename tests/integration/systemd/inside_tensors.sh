@@ -147,17 +147,108 @@ while [ -d "/proc/$main" ]; do sleep 0.02; done
 rm "$state/filler"
 start
 check_taken $((taken + 3)) "a signal that announces the next process, with a full disk"
-fill_disk
-timeout 60 graphctl server stop --server_name debian --ip_config ip_config.txt --force \
-  --timeout 0 >stop.log 2>&1
-check "a stop at once does not wait for the disk" grep -q 'stopping before all is done' <(log)
-rm "$state/filler"
+# stop_within SECONDS: stops the server with a full disk. Its log is in left.log, and stop.log has what
+# graphctl says.
+stop_within() {
+  local since
+  since=$(log | wc -l)
+  fill_disk
+  timeout 60 graphctl server stop --server_name debian --ip_config ip_config.txt --force \
+    --timeout "$1" >stop.log 2>&1 || bad "server stop --force --timeout $1 with a full disk"
+  for _ in $(seq 200); do log | tail -n "+$since" | grep -q 'Deactivated' && break; sleep 0.05; done
+  log | tail -n "+$since" >left.log
+  check "the rows are in memory" [ "$(memories)" = 1 ]
+  rm "$state/filler"
+}
+left="(not all .* are|rows that had changed may not be) written back; they stay in $memory/debian/graphd-[^ ]*, from which the next start on this machine continues"
+stop_within 0
+check "a stop at once does not wait for the disk: $(grep 'before all is done' left.log)" \
+  grep -qE "stopping before all is done: $left" left.log
+check "graphctl says: $(grep 'it has ended:' stop.log)" grep -qE "it has ended: $left" stop.log
+check "it also says: $(grep 'attached' stop.log)" grep -q 'it has ended while 1 job was attached' stop.log
 start
-check_taken $((taken + 4)) "server stop --force with a full disk"
+check_taken $((taken + 4)) "server stop --force --timeout 0 with a full disk"
+stop_within 10
+check "a stop tries to write for some time: $(grep 'not everything' left.log)" \
+  grep -q 'not everything could be written back: .*No space left on device' left.log
+check "the log says where the rows are" grep -qE "$left" left.log
+check "graphctl says: $(grep 'it has ended:' stop.log)" grep -qE "it has ended: $left" stop.log
+start
+check_taken $((taken + 5)) "server stop --force --timeout 10 with a full disk"
 check_rows
 systemctl stop graphd@debian
 check "a stop writes the rows when there is room again" [ "$(memories)" = 0 ]
 umount "$state" && rmdir "$state" && mv saved_state "$state"
+taken=$(tensors_taken_over)
+
+# A stop that has much to write takes longer than TimeoutStopSec, and shows how far it is.
+set_service stop TimeoutStopSec=2s
+# change_rows FIRST [--check]: writes, or checks, 256 MiB of rows. They are written back in many parts.
+change_rows() {
+  /usr/bin/python3 change_rows.py --server_name debian --ip_config ip_config.txt --bytes $((16 << 20)) \
+    --tensors 16 --first "$@" >change.log 2>&1 || { bad "change_rows.py $*"; cat change.log; }
+}
+progress='writing changed rows back: [0-9.]+ [KMG]iB of 2[5-9][0-9] MiB, [0-9.]+ [KMG]iB/s, [0-9]+ s left'
+# Prints what systemctl shows if that is progress.
+shown() { grep -oE "Status: \"stopping: $progress" <(systemctl status --no-pager graphd@debian); }
+# slow_stop COMMAND...: stops the server by a command. For 5 seconds, it may run for a part of the time
+# only, as on a slow machine, but it does write before the timeout. Writes its statuses to statuses.log.
+slow_stop() {
+  local main begin stopping took hold
+  main=$(property MainPID)
+  begin=$(milliseconds)
+  "$@" >stopping.log 2>&1 &
+  stopping=$!
+  : >statuses.log
+  until grep -q 'writing changed rows back' <(property StatusText) || [ ! -d "/proc/$main" ]; do :; done
+  while [ $(($(milliseconds) - begin)) -lt 5000 ] && kill -STOP "$main" 2>/dev/null; do
+    hold=0.1
+    shown >>statuses.log && hold=0.5
+    sleep $hold
+    kill -CONT "$main"
+    sleep 0.05
+  done
+  while [ -d "/proc/$main" ]; do shown >>statuses.log; sleep 0.1; done
+  wait $stopping || { bad "$*"; cat stopping.log; }
+  took=$(($(milliseconds) - begin))
+  check "$1 takes longer than TimeoutStopSec: $took ms" [ $took -gt 2000 ]
+  check "and ends well" [ "$(property ActiveState),$(property Result)" = inactive,success ]
+  check "all rows are written back" [ "$(memories)" = 0 ]
+}
+# check_progress FILE PATTERN: checks that it shows at least three numbers of bytes, in ascending order.
+check_progress() {
+  local lines bytes
+  lines=$(grep -oE "$2" "$1")
+  check "it shows: $(head -n 1 <<<"$lines") ... $(tail -n 1 <<<"$lines")" [ -n "$lines" ]
+  bytes=$(sed -E 's/.*: ([0-9.]+) (.i)B of.*/\1\2/' <<<"$lines" | numfmt --from=iec-i | uniq)
+  check "more and more bytes, $(wc -l <<<"$bytes") times" [ "$(wc -l <<<"$bytes")" -ge 3 ]
+  check "never fewer" sort --check --numeric-sort <<<"$bytes"
+}
+start
+change_rows 1
+since=$(log | wc -l)
+systemctl log-level debug
+slow_stop systemctl stop graphd@debian
+systemctl log-level info
+check_progress statuses.log "$progress"
+extended=$(journalctl --no-pager --output=cat -u graphd@debian | grep -c 'Got notification message.*EXTEND_TIMEOUT_USEC=30000000')
+check "it has asked for more time while bytes moved, $extended times" [ "$extended" -ge 3 ]
+log | tail -n "+$since" >left.log
+check "the log says: $(grep -o 'changed rows are written back: .*' left.log)" \
+  grep -q 'changed rows are written back: 2[5-9][0-9] MiB in' left.log
+start
+change_rows 1 --check
+change_rows 2
+slow_stop script --quiet --return --command \
+  'graphctl server stop --server_name debian --ip_config ip_config.txt' bar.log
+check_progress <(tr '\r' '\n' <bar.log) "\[[#.]+\] +[0-9]+ %  $progress"
+check "then it has ended: $(tail -n 3 bar.log | grep -o '127.*')" grep -q '127.0.0.1:30050: stopped' bar.log
+start
+change_rows 2 --check
+check "graphctl tensors drop" graphctl tensors drop changed{0..15} --server_name debian --ip_config ip_config.txt >/dev/null
+systemctl stop graphd@debian
+rm /run/systemd/system/graphd@debian.service.d/stop.conf
+systemctl daemon-reload
 taken=$(tensors_taken_over)
 
 # An upgrade from a version whose memory was in /dev/shm is like this: what has a name is taken, and

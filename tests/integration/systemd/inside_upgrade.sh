@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The part of upgrade_test.sh that runs in the container, as root. The packages 7.1.0, 7.1.1 and 7.2.0
-# have the same content.
+# The part of upgrade_test.sh that runs in the container, as root. The argument is the directory of a
+# partitioned graph, named wide. The packages 7.1.0, 7.1.1 and 7.2.0 have the same content.
 set -uo pipefail
 # shellcheck source=inside_common.sh
 . "$(dirname "$0")/inside_common.sh"
@@ -17,34 +17,52 @@ program() { readlink "/proc/$(property MainPID)/exe"; }
 install_package 7.1.0
 check "the user graphd exists" id graphd
 check "no server is started" [ "$(property ActiveState)" = inactive ]
-make_graph
+parts=$1 name=wide
+echo "127.0.0.1 30050" >ip_config.txt
 configure 'listen = "127.0.0.1:30050"'
+set_watchdog 2
+hurry
 start
-job 600 undisturbed.log unix || bad "a job of 600 epochs"
+check "the graph has 2 GiB: $(journalctl --no-pager -u graphd@debian | grep -o 'partition 0.*')" \
+  grep -q "partition 0 of 'wide': 2" <(journalctl --no-pager -u graphd@debian)
+job 300 undisturbed.log unix || bad "a job of 300 epochs"
 
-# An upgrade restarts the server. The job goes on, and clients that connect wait.
+# A job goes on while its server is replaced in each way, the last of which is an upgrade. Clients that
+# connect meanwhile wait.
 /usr/bin/python3 keep_connecting.py --server_name debian --ip_config ip_config.txt \
   --socket /run/graphd/debian/30050.sock --port 30050 >connecting.log 2>&1 &
 connecting=$!
-job 600 disturbed.log unix &
+job 300 disturbed.log unix &
 disturbed=$!
 await_epoch 5
 pace_job &
 pacing=$!
-main=$(property MainPID)
-install_package 7.1.1
-await_next "$main"; check_ready
+replace "systemctl restart" restart
+await_epoch 10
+replace "kill -9" kill_process
+await_epoch 15
+replace "a watchdog kill" stop_process
+await_epoch 20
+replace "an upgrade of the package" install_package 7.1.1
 kill $pacing
 resume_job
-check_unfinished 600
+check_unfinished 300
+check "the watchdog has killed one" grep -q 'Watchdog timeout' <(journalctl --no-pager -u graphd@debian)
 check "it runs the new program" [ "$(program)" = /usr/bin/graphd ]
-check "it has taken over the graph" [ "$(taken_over)" = 1 ]
+check "each process has taken over the graph" [ "$(taken_over)" = $replaced ]
 if wait $disturbed; then ok "the job goes on"; else bad "the job"; cat disturbed.log; fi
-same_numbers 601
+same_numbers 301
 kill $connecting
 if wait $connecting; then ok "clients wait: $(cat connecting.log)"; else
-  bad "clients that connect during the upgrade"; cat connecting.log
+  bad "clients that connect while the server is replaced"; cat connecting.log
 fi
+
+# The rest is about a small graph.
+systemctl stop graphd@debian
+name=small parts=/srv/parts
+make_graph
+configure 'listen = "127.0.0.1:30050"'
+start
 
 # A version whose protocol may differ does not end jobs: the server goes on with its old program.
 main=$(property MainPID)

@@ -26,7 +26,7 @@ install_files() {
     DESTDIR=$ROOT cmake --install "$bin/.." --prefix /usr --component "$component" >/dev/null
   done
   install -D -m 755 "$source_dir/tests/tools/small_graph.py" "$ROOT/srv/small_graph.py"
-  install -m 755 "$here"/inside*.sh "$here/keep_connecting.py" "$ROOT/srv"
+  install -m 755 "$here"/inside*.sh "$here"/*.py "$ROOT/srv"
 }
 
 run_inside() {

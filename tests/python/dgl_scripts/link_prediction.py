@@ -169,8 +169,16 @@ def run(args, device, data):
             pred, labels, global_train_nid, global_valid_nid, global_test_nid
         )
         print(f"eval acc {eval_acc:.4f}; test acc {test_acc:.4f}")
+
     if not args.standalone:
         th.distributed.barrier()
+
+    if not args.standalone:
+        g._client.barrier()
+        if g.rank() == 0:
+            th.save(pred, "emb.pt")
+    else:
+        th.save(pred, "emb.pt")
 
 
 def main(args):

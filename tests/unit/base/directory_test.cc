@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <functional>
 
 #include "base/strings.h"
@@ -40,6 +42,21 @@ TEST(Directory, AMissingPathIsAnErrorThatNamesIt) {
   }
   RemoveFile(missing);
   RemoveTree(missing);
+}
+
+TEST(Directory, WithoutAHomeThereIsNoDirectoryForTensors) {
+  ASSERT_EQ(::geteuid(), 0U) << "the test changes its user, so it must be run as root";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (const char* name : {"GRAPHD_STATE_DIR", "XDG_STATE_HOME", "HOME"}) ::unsetenv(name);
+    if (::setuid(65534) != 0) ::_exit(1);
+    const bool refused = Failure([] { DefaultStateDir(); }).starts_with("invalid: ");
+    ::setenv("HOME", "/home/somebody", 1);
+    ::_exit(refused && DefaultStateDir() == "/home/somebody/.local/state/graphd" ? 0 : 2);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Directory, ListsNamesAndFilesInOrder) {

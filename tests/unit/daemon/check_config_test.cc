@@ -78,6 +78,12 @@ TEST_F(CheckConfigTest, AddressesThatWouldBeRefusedAreFound) {
   const std::string text = Graph() + "part_id = 0\nmetrics = \"0.0.0.0:9464\"\n";
   EXPECT_THAT(Check(text, 10), AllOf(HasSubstr(Line(3) + "metrics: "), HasSubstr("not encrypted")));
   Check(text + "metrics_insecure = true\n", 0);
+  const std::string peers = Graph() + "part_id = 0\nmetrics = \"127.0.0.1:9464\"\nmetrics_peers = ";
+  Check(peers + "[\"a:9464\", \"[::1]:9465\"]\n", 0);
+  for (const char* bad : {"a", "a:0", "a:x", ":9464", "http://a:9464", "unix:/run/x:1", "*:9464"}) {
+    EXPECT_THAT(Check(peers + "[\"b:1\", \"" + bad + "\"]\n", 2),
+                AllOf(HasSubstr(Line(4) + "--metrics_peers: "), HasSubstr(bad)));
+  }
   EXPECT_THAT(Check(Graph() + "part_id = 0\nlisten = \"127.0.0.1:99999\"\n", 2),
               HasSubstr(Line(3) + "--listen: port of"));
   EXPECT_THAT(Check(Graph() + "part_id = 0\nmetrics = \"31170\"\n", 2),

@@ -7,7 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
 #include <numeric>
+#include <string>
+
+#include "base/huge_pages.h"
 
 namespace graphd {
 namespace {
@@ -75,13 +79,51 @@ TEST(Segment, RefusesADescriptorThatIsTooSmall) {
   EXPECT_EQ(CodeOfMap(UniqueFd(::dup(Small()->fd())), layout), ErrorCode::kCorrupt);
 }
 
+// Returns the system's setting for huge pages of shared memory, such as "advise".
+std::string ShmemSetting() {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
+  std::string text;
+  std::getline(file, text);
+  const size_t begin = text.find('[');
+  return begin == std::string::npos ? "" : text.substr(begin + 1, text.find(']') - begin - 1);
+}
+
+TEST(Segment, TellsHowManyBytesAreOnHugePages) {
+  constexpr size_t kBytes = 4 * kHugePage + 4992;  // a multiple of 64
+  SegmentLayout layout;
+  layout.Add("x", DType::kUInt8, {static_cast<int64_t>(kBytes)});
+  UniqueFd fd(::memfd_create("mixed", MFD_ALLOW_SEALING));
+  const std::string zeros(kBytes, '\0');
+  ASSERT_EQ(::write(fd.get(), zeros.data(), kBytes), static_cast<ssize_t>(kBytes));
+  std::byte* const data = MapAligned(fd.get(), kBytes, PROT_READ | PROT_WRITE, MAP_SHARED);
+  ASSERT_NE(data, nullptr);
+  CollapsePages(data, kHugePage);
+  CollapsePages(data + 2 * kHugePage, kHugePage);
+  ::munmap(data, kBytes);
+  ASSERT_EQ(::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK), 0);
+  const SegmentPages pages = Segment::Map(std::move(fd), layout)->pages();
+  EXPECT_EQ(pages.huge_bytes + pages.small_bytes, kBytes);
+  const std::string setting = ShmemSetting();
+  if (setting == "deny" || setting.empty()) {
+    EXPECT_EQ(pages.huge_bytes, 0U);
+  } else if (setting == "never" || setting == "advise") {
+    EXPECT_EQ(pages.huge_bytes, 2 * kHugePage);
+    EXPECT_EQ(pages.huge, PageKind::kTransparentHuge);
+    EXPECT_EQ(pages.most(), PageKind::kSmall);
+  } else {  // The kernel takes huge pages when they are first written.
+    EXPECT_GE(pages.huge_bytes, 2 * kHugePage);
+  }
+  EXPECT_EQ(Small()->pages().huge_bytes, 0U);
+}
+
 TEST(Segment, LargeSegmentsAreAlignedToHugePagesAndReportTheirPages) {
   SegmentLayout layout;
   layout.Add("x", DType::kUInt8, {8 << 20});
   SegmentWriter writer("large", std::move(layout));
   auto segment = std::move(writer).Seal();
   EXPECT_EQ(reinterpret_cast<uintptr_t>(segment->array("x").data()) % (2 << 20), 0u);
-  EXPECT_STRNE(PageKindName(segment->pages()), "");
+  const SegmentPages pages = segment->pages();
+  EXPECT_EQ(pages.huge_bytes + pages.small_bytes, segment->size());
 }
 
 TEST(SegmentLayout, TablesWithFalseClaimsAreRefused) {

@@ -58,5 +58,35 @@ TEST(GatherRows, ConvertsAsReadAllDoes) {
   }
 }
 
+TEST(ScatterRows, ConvertsAsReadAllDoes) {
+  constexpr int64_t kRows = 300;
+  CounterRng rng(6);
+  for (const Encoding& encoding : kEncodings) {
+    for (const int64_t width : {1, 2, 7, 16, 100}) {
+      Tensor stored = Tensor::Empty(encoding.stored, {kRows, width});
+      for (size_t i = 0; i < stored.num_bytes(); i++) {
+        stored.data()[i] = static_cast<std::byte>(rng.Next());
+      }
+      const FeatureTable table(stored, encoding);
+      const Tensor all = table.ReadAll();
+      const size_t row_bytes = table.row_bytes();
+      ASSERT_EQ(encoding.StoredBytes(row_bytes), stored.row_bytes());
+      std::vector<int64_t> to;
+      for (int64_t i = 0; i < kRows; i++) to.push_back((i * 7 + 3) % kRows);
+      std::vector<std::byte> out(kRows * row_bytes + 1, std::byte{0x5a});
+      ScatterRows(encoding, stored.data(), row_bytes, to, out.data());
+      int wrong = 0;
+      for (size_t i = 0; i < kRows; i++) {
+        wrong += std::memcmp(out.data() + static_cast<size_t>(to[i]) * row_bytes,
+                             all.data() + i * row_bytes, row_bytes) != 0;
+      }
+      const std::string what = std::string(DTypeName(encoding.stored)) + " read as " +
+                               DTypeName(encoding.dtype) + " x " + std::to_string(width);
+      EXPECT_EQ(wrong, 0) << what;
+      EXPECT_EQ(out.back(), std::byte{0x5a}) << what;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace graphd

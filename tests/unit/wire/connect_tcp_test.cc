@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <kj/async-io.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -91,6 +92,21 @@ TEST_F(ConnectWhileKeysAreRotated, AServerThatShowsItsOldKeyIsAskedAgain) {
   keys_.AddServer("server");
   const Server server({[&] { return old; }, [&] { return keys_.Server(); }});
   EXPECT_NE(Connect(server).tls, nullptr);
+}
+
+TEST_F(ConnectWhileKeysAreRotated, AConnectionEndsWhenThePeersMachineHasVanished) {
+  const Server server({[&] { return keys_.Server(); }});
+  const ClientSocket socket = Connect(server);
+  const auto option = [&](int level, int name) {
+    int value = 0;
+    socklen_t size = sizeof value;
+    EXPECT_EQ(::getsockopt(socket.fd.get(), level, name, &value, &size), 0);
+    return value;
+  };
+  EXPECT_EQ(option(SOL_SOCKET, SO_KEEPALIVE), 1);
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_KEEPIDLE), 15);
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_KEEPINTVL), 5);
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_USER_TIMEOUT), 60'000);
 }
 
 TEST_F(ConnectWhileKeysAreRotated, AServerWhoseKeyStaysRevokedIsRefused) {

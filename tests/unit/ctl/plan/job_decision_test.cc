@@ -68,10 +68,40 @@ TEST(JobDecision, AFailureStartsTheTrainersAgainAsOftenAsAllowed) {
   EXPECT_EQ(end.reason, "host 1");
 }
 
-TEST(JobDecision, AHostFollowsAnotherThatIsAnAttemptAhead) {
-  const std::vector<JobHost> hosts = {Host(0, JobPhase::kRunning, 0), Host(1, JobPhase::kReady, 1)};
-  EXPECT_EQ(Decide(hosts, 0, 2, 1).kind, Kind::kRestart);
-  EXPECT_EQ(Decide(hosts, 1, 2, 1).kind, Kind::kWait);
+TEST(JobDecision, HostsFollowTheFirstToAnotherAttempt) {
+  const std::vector<JobHost> hosts = {Host(0, JobPhase::kPreparing, 2),
+                                      Host(1, JobPhase::kRunning, 0)};
+  EXPECT_EQ(Decide(hosts, 1, 2, 0).kind, Kind::kRestart);
+  EXPECT_EQ(Decide(hosts, 0, 2, 0).kind, Kind::kWait);
+  // Only the first host begins one.
+  EXPECT_EQ(Decide({Host(0, JobPhase::kRunning, 0), Host(1, JobPhase::kReady, 1)}, 0, 2, 1).kind,
+            Kind::kWait);
+}
+
+TEST(JobDecision, AnAttemptStartsAndEndsWithoutHostsThatAreAway) {
+  JobHost first = Host(0, JobPhase::kReady, 1);
+  first.away = {2};
+  const JobHost lost = Host(2, JobPhase::kRunning, 0);
+  EXPECT_EQ(Decide({first, Host(1, JobPhase::kReady, 1), lost}, 1, 3, 1).kind, Kind::kStart);
+  EXPECT_EQ(Decide({first, Host(1, JobPhase::kPreparing, 1), lost}, 0, 3, 1).kind, Kind::kWait);
+  first.phase = JobPhase::kFinished;
+  EXPECT_EQ(Decide({first, Host(1, JobPhase::kFinished, 1), lost}, 1, 3, 1).kind, Kind::kEnd);
+  // A host that is back waits for the next attempt. If it took part in this one, all others would
+  // wait for it.
+  const JobHost back = Host(2, JobPhase::kAway, 1);
+  EXPECT_EQ(Decide({first, Host(1, JobPhase::kRunning, 1), back}, 2, 3, 1).kind, Kind::kWait);
+  first = Host(0, JobPhase::kReady, 2);
+  EXPECT_EQ(Decide({first, Host(1, JobPhase::kReady, 2), back}, 0, 3, 1).kind, Kind::kWait);
+  EXPECT_EQ(Decide({first, Host(1, JobPhase::kReady, 2), back}, 2, 3, 1).kind, Kind::kRestart);
+}
+
+TEST(JobDecision, AttemptsThatAUserAsksForDoNotCount) {
+  JobHost first = Host(0, JobPhase::kRunning, 3);
+  first.uncounted = 2;
+  const JobHost failed = Ended(1, JobPhase::kFailed, 9, 5, 3);
+  EXPECT_EQ(CountedRestarts(first), 1u);
+  EXPECT_EQ(Decide({first, failed}, 1, 2, 2).kind, Kind::kRestart);
+  EXPECT_EQ(Decide({first, failed}, 1, 2, 1).kind, Kind::kEnd);
 }
 
 TEST(JobDecision, TheFirstFailureDecidesTheExitCode) {
@@ -79,6 +109,14 @@ TEST(JobDecision, TheFirstFailureDecidesTheExitCode) {
       Decide({Ended(0, JobPhase::kFailed, 3, 7.5), Ended(1, JobPhase::kFailed, 4, 7.25)}, 0, 2, 0);
   EXPECT_EQ(end.code, 4);
   EXPECT_EQ(end.ended_at, 7.25);
+}
+
+TEST(JobDecision, TheGraceOfARestartIsNotThatOfALaterFailure) {
+  JobHost failed = Ended(0, JobPhase::kFailed, 3, 7.5, 1);
+  failed.grace = 60;  // the first host's plan for this attempt had it
+  const JobDecision end = Decide({failed, Host(1, JobPhase::kRunning, 1)}, 1, 2, 0);
+  EXPECT_EQ(end.kind, Kind::kEnd);
+  EXPECT_EQ(end.grace, 0);
 }
 
 TEST(JobDecision, AStopEndsTheJobWhateverAttemptsAreLeft) {

@@ -225,6 +225,40 @@ TEST(LaunchPlan, ErrorsOfImpossiblePlansNameARemedy) {
                Error);
 }
 
+TEST(LaunchPlan, AJobThatGoesOnWithoutHostsHasSomeThatItCanLose) {
+  LaunchOptions options;
+  options.server.server_name = "s";
+  options.workspace = "/w";
+  options.command = {{"true"}, true};
+  options.trainer_hosts = {{"10.0.0.3", 2, "gpus.txt line 1"}};
+  options.detach = true;
+  options.max_restarts = 1;
+  options.min_trainers = 2;
+  const auto error_of = [](const LaunchOptions& given) -> std::string {
+    try {
+      const std::string lines = "10.0.0.1\n10.0.0.2\n";
+      MakeLaunchPlan(given, ParseIpConfig(lines, "ip_config"), lines, "job", "a secret",
+                     [](const std::string&) { return false; });
+      return "no error";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(error_of(options), "no error");
+  LaunchOptions wrong = options;
+  wrong.min_trainers = 5;
+  EXPECT_THAT(error_of(wrong), HasSubstr("the job has only 4 trainers"));
+  wrong = options;
+  wrong.max_restarts = 0;
+  EXPECT_THAT(error_of(wrong), HasSubstr("needs --detach and --max_restarts"));
+  wrong = options;
+  wrong.trainer_hosts.clear();
+  EXPECT_THAT(error_of(wrong), HasSubstr("needs --trainer_hosts"));
+  wrong = options;
+  wrong.host_timeout = 3;
+  EXPECT_THAT(error_of(wrong), HasSubstr("a --host_timeout of at least 4 s"));
+}
+
 TEST(LaunchPlan, TrainersGetTheSecretOfTheJobAndNobodySeesIt) {
   const LaunchPlan plan = PlanOf("127.0.0.1\n", 1);
   const HostOrder& order = plan.hosts.at(0).order;

@@ -43,6 +43,26 @@ TEST(ServerHealth, AReadyDaemonIsWell) {
   EXPECT_EQ(HealthExitCode(json::array({machine})), 0);
 }
 
+TEST(ServerHealth, PagesAreThoseOfAllMemory) {
+  json status = Status();
+  const auto pages_in_table = [&] {
+    return HealthTable(json::array({MachineHealth("h", status)}))[1];
+  };
+  status["partitions"] = {
+      {{"part", 0},
+       {"bytes", 3000},
+       {"pages", "2 MiB transparent"},
+       {"page_bytes", {{"2 MiB transparent", 2900}, {"4 KiB", 100}}}},
+      {{"part", 1}, {"bytes", 1000}, {"pages", "4 KiB"}, {"page_bytes", {{"4 KiB", 1000}}}}};
+  EXPECT_EQ(MachineHealth("h", status)["pages"],
+            (json{{"2 MiB transparent", 2900}, {"4 KiB", 1100}}));
+  EXPECT_THAT(pages_in_table(), HasSubstr("72 % 2 MiB transparent, 27 % 4 KiB"));
+  // The rest of a large segment is less than a huge page.
+  status["partitions"][1]["page_bytes"]["4 KiB"] = 0;
+  status["partitions"][0]["page_bytes"] = {{"2 MiB transparent", 2971}, {"4 KiB", 29}};
+  EXPECT_THAT(pages_in_table(), HasSubstr("ready  2 MiB transparent  "));
+}
+
 TEST(ServerHealth, TheGraphsMemoryIsThatOfAllVersions) {
   json status = Status();
   status["graphs"] = {{{"id", "new"}, {"bytes", 5 << 20}}, {{"id", ""}, {"bytes", 7 << 20}}};
@@ -119,7 +139,7 @@ TEST(ServerHealth, TheTableHasALinePerMachine) {
                    {{"host", "10.0.0.3:30050"}, {"error", "it is\ngone"}}});
   ASSERT_EQ(lines.size(), 4U);
   EXPECT_THAT(lines[1], HasSubstr("ready "));
-  EXPECT_THAT(lines[1], HasSubstr("2 MiB, 4 KiB"));
+  EXPECT_THAT(lines[1], HasSubstr("25 % 2 MiB, 75 % 4 KiB"));
   EXPECT_EQ(lines[0].find("MEMORY") + 6, lines[1].find("5.0 MiB") + 7);
   EXPECT_THAT(lines[2], HasSubstr("loading 43 %"));
   EXPECT_EQ(lines[3].find("it is gone"), lines[0].find("SERVER"));

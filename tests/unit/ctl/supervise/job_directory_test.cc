@@ -42,6 +42,34 @@ class JobDirectoryTest : public ::testing::Test {
   std::string root_;
 };
 
+TEST_F(JobDirectoryTest, ARequestToRestartIsTakenOnce) {
+  const JobDirectory made = JobDirectory::Make("1120-1", 30050);
+  EXPECT_FALSE(made.TakeRestartRequest());
+  const std::string id = made.RequestRestart({"1120-1", 3, 60, {}});
+  EXPECT_THAT(ErrorOf([&] { made.RequestRestart({"1120-1", 1, 0, {}}); }), HasSubstr("exists: "));
+  const auto taken = made.TakeRestartRequest();
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken->id, id);
+  EXPECT_EQ(taken->num_trainers, 3);
+  EXPECT_EQ(taken->grace, 60);
+  EXPECT_FALSE(made.TakeRestartRequest());
+}
+
+TEST_F(JobDirectoryTest, ARequestThatCannotBeReadIsDropped) {
+  const JobDirectory made = JobDirectory::Make("1120-1", 30050);
+  const auto write = [&made](const std::string& text) {
+    WriteFileAtomically(made.path() + "/restart", text);
+    WriteFileAtomically(made.path() + "/stop", text);
+  };
+  for (const std::string& bad : {std::string("{"), std::string("[1]"), std::string(9000, '1')}) {
+    write(bad);
+    EXPECT_NE(ErrorOf([&] { made.TakeRestartRequest(); }), "no error");
+    EXPECT_NE(ErrorOf([&] { made.TakeStopRequest(); }), "no error");
+    EXPECT_FALSE(made.TakeRestartRequest());
+    EXPECT_FALSE(made.TakeStopRequest());
+  }
+}
+
 TEST_F(JobDirectoryTest, KeepsTheStateForItsUserAlone) {
   {
     const JobDirectory made = JobDirectory::Make("1120-1", 30050);

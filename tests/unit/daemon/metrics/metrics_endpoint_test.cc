@@ -7,9 +7,13 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -113,6 +117,109 @@ TEST_F(MetricsEndpointTest, IsReadyWhileNewJobsAreTaken) {
   EXPECT_THAT(ask("/live"), StartsWith("HTTP/1.1 503"));
   endpoint.Serve([]() -> ServerNumbers { throw Error(ErrorCode::kIo, "no numbers"); });
   EXPECT_THAT(ask("/ready"), StartsWith("HTTP/1.1 500"));
+}
+
+// A server that answers each connection with a text, and closes it then if the text is not empty.
+class FalsePeer {
+ public:
+  explicit FalsePeer(std::string text) : text_(std::move(text)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    auto* generic = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(::bind(fd_.get(), generic, length), 0);
+    EXPECT_EQ(::listen(fd_.get(), 16), 0);
+    EXPECT_EQ(::getsockname(fd_.get(), generic, &length), 0);
+    address_ = HostPort("127.0.0.1", ntohs(address.sin_port));
+    thread_ = std::thread([this] { Serve(); });
+  }
+  ~FalsePeer() {
+    ::shutdown(fd_.get(), SHUT_RDWR);
+    thread_.join();
+  }
+  const std::string& address() const { return address_; }
+
+ private:
+  void Serve() {
+    std::vector<UniqueFd> silent;
+    for (;;) {
+      UniqueFd client(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!client) return;
+      for (size_t sent = 0; sent < text_.size();) {
+        const ssize_t done =
+            ::send(client.get(), text_.data() + sent, text_.size() - sent, MSG_NOSIGNAL);
+        if (done <= 0) break;
+        sent += static_cast<size_t>(done);
+      }
+      if (text_.empty()) silent.push_back(std::move(client));
+    }
+  }
+
+  const std::string text_;
+  const UniqueFd fd_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  std::string address_;
+  std::thread thread_;
+};
+
+std::string HttpAnswer(const std::string& body) {
+  return "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+
+TEST_F(MetricsEndpointTest, TellsWhatOtherServersSayAndWhichDoNotAnswer) {
+  const std::string get = "GET /servers HTTP/1.1\r\nHost: x\r\n\r\n";
+  auto other = std::make_unique<MetricsEndpoint>("127.0.0.1", 0, false);
+  const FalsePeer silent(""), talker(HttpAnswer(std::string(1 << 20, 'x'))),
+      closes("no HTTP at all"), odd(HttpAnswer("\"\xff}]"));
+  const std::string gone = "127.0.0.1:1", nobody = "no-such-host.invalid:9464";
+  Mutex mutex;
+  std::vector<std::string> peers = {
+      other->text(), silent.address(), talker.address(), closes.address(), odd.address(), gone,
+      nobody};
+  MetricsEndpoint endpoint("127.0.0.1", 0, false, [&] {
+    const MutexLock lock(mutex);
+    return peers;
+  });
+  other->ShowLoading("the other", [] { return std::pair<uint64_t, uint64_t>(3, 12); });
+  // Returns what is told of the peers, once it fits.
+  const auto peers_when = [&](const auto& fits) {
+    const Clock::time_point start = Clock::now();
+    for (;;) {
+      const std::string answer = Ask(endpoint.text(), get);
+      EXPECT_THAT(answer, StartsWith("HTTP/1.1 200"));
+      const auto shown = nlohmann::json::parse(answer.substr(answer.find("\r\n\r\n")));
+      EXPECT_EQ(shown["self"]["state"], "loading");
+      if (fits(shown["peers"])) return shown["peers"];
+      if (SecondsSince(start) > 60) throw std::runtime_error("not within a minute: " + answer);
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  };
+  auto told = peers_when([](const auto& all) {
+    return std::ranges::all_of(
+        all, [](const auto& each) { return each.contains("document") || each.contains("error"); });
+  });
+  ASSERT_EQ(told.size(), 7U);
+  const auto document = nlohmann::json::parse(told[0]["document"].get<std::string>());
+  EXPECT_EQ(document["server_name"], "the other");
+  EXPECT_EQ(document["loading"], (nlohmann::json{{"bytes", 3}, {"total", 12}}));
+  EXPECT_FALSE(told[0].contains("error"));
+  EXPECT_THAT(std::string(told[1]["error"]), HasSubstr("no answer within"));
+  EXPECT_FALSE(told[2].contains("document"));
+  EXPECT_FALSE(told[3].contains("document"));
+  EXPECT_THAT(std::string(told[4]["document"]), HasSubstr("\"\uFFFD}]"));
+  EXPECT_THAT(std::string(told[5]["error"]), HasSubstr("refused"));
+  EXPECT_TRUE(told[6].contains("error"));
+  // A server that has answered is shown as it was, with the time since it does not.
+  other.reset();
+  told = peers_when([](const auto& all) { return all[0].contains("silent"); });
+  EXPECT_TRUE(told[0].contains("document"));
+  EXPECT_GT(told[0]["silent"], 0.0);
+  EXPECT_NEAR(told[0]["silent"], told[0]["age"], 0.1);
+  {
+    const MutexLock lock(mutex);
+    peers = {gone};
+  }
+  EXPECT_EQ(peers_when([](const auto& all) { return all.size() == 1; })[0]["address"], gone);
 }
 
 TEST(ToOpenMetrics, ChangesWhatTheFormatsWriteInOtherWays) {

@@ -35,7 +35,8 @@ class ServerMetricsTest : public ::testing::Test {
 };
 
 TEST_F(ServerMetricsTest, ShowsTheGraphAndTheState) {
-  numbers_.status.partitions = {{1, 60, 70, 896, "2 MiB transparent", 64}};
+  numbers_.status.partitions = {
+      {1, 60, 70, 896, "2 MiB transparent", 64, {{"2 MiB transparent", 800}, {"4 KiB", 96}}}};
   const std::string text = Text();
   EXPECT_THAT(text, HasSubstr("graphd_state{state=\"loading\"} 0\n"
                               "graphd_state{state=\"ready\"} 1\n"
@@ -44,7 +45,8 @@ TEST_F(ServerMetricsTest, ShowsTheGraphAndTheState) {
   EXPECT_THAT(text, HasSubstr("\ngraphd_graph_partitions 4\n"));
   EXPECT_THAT(text, HasSubstr("graphd_partition_nodes{part=\"1\"} 60"));
   EXPECT_THAT(text, HasSubstr("graphd_partition_edges{part=\"1\"} 70"));
-  EXPECT_THAT(text, HasSubstr("{part=\"1\",pages=\"2 MiB transparent\"} 896"));
+  EXPECT_THAT(text, HasSubstr("{part=\"1\",pages=\"2 MiB transparent\"} 800"));
+  EXPECT_THAT(text, HasSubstr("{part=\"1\",pages=\"4 KiB\"} 96"));
   EXPECT_THAT(text, HasSubstr("graphd_partition_index_bytes{part=\"1\"} 64"));
 }
 

@@ -33,7 +33,7 @@ class ComputePoolTest : public ::testing::Test {
 };
 
 TEST_F(ComputePoolTest, RunsEverySliceOnce) {
-  ComputePool pool(3, 100);
+  ComputePool pool("test", 3, 100);
   std::vector<std::atomic<int>> ran(1000);
   pool.Run(kJob, 1000, [&](size_t slice, WorkerScratch&) { ran[slice]++; }).wait(io_->waitScope);
   for (const auto& count : ran) EXPECT_EQ(count, 1);
@@ -41,7 +41,7 @@ TEST_F(ComputePoolTest, RunsEverySliceOnce) {
 }
 
 TEST_F(ComputePoolTest, AnErrorOfASliceFailsTheRequest) {
-  ComputePool pool(2, 100);
+  ComputePool pool("test", 2, 100);
   EXPECT_EQ(CodeOf(pool.Run(kJob, 10,
                             [](size_t slice, WorkerScratch&) {
                               if (slice == 5) throw Error(ErrorCode::kNotFound, "five");
@@ -50,7 +50,7 @@ TEST_F(ComputePoolTest, AnErrorOfASliceFailsTheRequest) {
 }
 
 TEST_F(ComputePoolTest, WhateverASliceThrowsFailsItsRequestAlone) {
-  ComputePool pool(1, 100);
+  ComputePool pool("test", 1, 100);
   EXPECT_EQ(CodeOf(pool.Run(kJob, 1, [](size_t, WorkerScratch&) { throw std::bad_alloc(); })),
             ErrorCode::kOverloaded);
   EXPECT_EQ(
@@ -69,7 +69,7 @@ TEST_F(ComputePoolTest, WhateverASliceThrowsFailsItsRequestAlone) {
 }
 
 TEST_F(ComputePoolTest, ASmallRequestOvertakesALargeOne) {
-  ComputePool pool(1, 100);
+  ComputePool pool("test", 1, 100);
   std::promise<void> go;
   auto gate = go.get_future().share();
   std::atomic<int> large{0};
@@ -87,7 +87,7 @@ TEST_F(ComputePoolTest, ASmallRequestOvertakesALargeOne) {
 }
 
 TEST_F(ComputePoolTest, AJobWithManyRequestsGetsNoMoreThanAnother) {
-  ComputePool pool(1, 1000);
+  ComputePool pool("test", 1, 1000);
   std::promise<void> go;
   auto gate = go.get_future().share();
   std::atomic<int> greedy{0};
@@ -111,7 +111,7 @@ TEST_F(ComputePoolTest, AJobWithManyRequestsGetsNoMoreThanAnother) {
 }
 
 TEST_F(ComputePoolTest, RefusesRequestsBeyondItsQueue) {
-  ComputePool pool(1, 2);
+  ComputePool pool("test", 1, 2);
   std::promise<void> go;
   auto gate = go.get_future().share();
   std::promise<void> busy;
@@ -135,7 +135,7 @@ TEST_F(ComputePoolTest, RefusesRequestsBeyondItsQueue) {
 }
 
 TEST_F(ComputePoolTest, StopFailsWaitingRequestsAndADroppedPromiseIsHarmless) {
-  ComputePool pool(1, 100);
+  ComputePool pool("test", 1, 100);
   std::promise<void> go, busy;
   auto gate = go.get_future().share();
   {

@@ -13,7 +13,10 @@
 namespace graphd {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 Peer UserWith(uid_t uid) {
   Peer peer;
@@ -170,6 +173,34 @@ TEST(JobReports, HaveTimesThatCanBe) {
   EXPECT_THAT(read(0, -HUGE_VAL), HasSubstr("invalid: "));
 }
 
+TEST(JobReports, KeepThePlanOfTheFirstHost) {
+  capnp::MallocMessageBuilder message;
+  JobHost said;
+  said.trainers = {3, 0};
+  said.away = {1};
+  said.uncounted = 2;
+  WriteHost(said, message.initRoot<wire::JobHost>());
+  const JobHost read = ReadHost(message.getRoot<wire::JobHost>());
+  EXPECT_THAT(read.trainers, ElementsAre(3u, 0u));
+  EXPECT_THAT(read.away, ElementsAre(1u));
+  EXPECT_EQ(read.uncounted, 2u);
+}
+
+TEST(JobBoard, APlanIsTheFirstHostsAndFitsTheJob) {
+  JobBoard board;
+  const auto report = [&](uint32_t host, size_t slots, std::vector<uint32_t> away) {
+    JobRecord record = RecordOf("a", host, 1);
+    record.hosts[0].trainers.assign(slots, 1);
+    record.hosts[0].away = std::move(away);
+    return ErrorOf([&] { board.Report(record, "s", UserWith(1)); });
+  };
+  EXPECT_EQ(report(0, JobBoard::kMaxSlots, {1}), "no error");
+  EXPECT_THAT(report(1, 2, {}), HasSubstr("has a plan of host 1"));
+  EXPECT_THAT(report(1, 0, {0}), HasSubstr("has a plan of host 1"));
+  EXPECT_THAT(report(0, JobBoard::kMaxSlots + 1, {}), HasSubstr("invalid: "));
+  EXPECT_THAT(report(0, 2, {1, 1, 1}), HasSubstr("without 3 hosts"));
+}
+
 TEST(JobReports, NeedTheSecretOfAnAttachedOrRememberedJob) {
   JobRegistry jobs(false, [] {});
   const auto check = [&](const std::string& secret, uid_t uid) {
@@ -206,6 +237,39 @@ TEST(JobAttempts, ALaterAttemptForgetsTheOneBefore) {
                         "attempt 0"));
   const auto other = jobs.Join(Trainer(1, 1), Unix());
   EXPECT_EQ(jobs.Jobs()[0].members.size(), 3u);
+}
+
+TEST(JobAttempts, ALaterAttemptEndsTheConnectionsOfEarlierOnes) {
+  JobRegistry jobs(false, [] {});
+  std::vector<std::string> ended;
+  const auto note = [&ended](const char* who) {
+    return [&ended, who] { ended.emplace_back(who); };
+  };
+  const auto launcher =
+      jobs.Join({"job", JobRole::kLauncher, 0, 2, "", "secret"}, Unix(), note("launcher"));
+  const auto first = jobs.Join(Trainer(0, 0), Unix(), note("old 0"));
+  const auto second = jobs.Join(Trainer(1, 0), Unix(), note("old 1"));
+  EXPECT_THAT(ended, IsEmpty());
+  const auto next = jobs.Join(Trainer(1, 1), Unix(), note("new 1"));
+  EXPECT_THAT(ended, UnorderedElementsAre("old 0", "old 1"));
+  // Each is told once.
+  const auto other = jobs.Join(Trainer(0, 1), Unix(), note("new 0"));
+  EXPECT_EQ(ended.size(), 2u);
+}
+
+TEST(JobAttempts, ALaterAttemptMayHaveAnotherNumberOfTrainers) {
+  JobRegistry jobs(false, [] {});
+  const auto old = jobs.Join(Trainer(1, 0), Unix());
+  JobMember member = Trainer(2, 1);
+  EXPECT_THAT(ErrorOf([&] { jobs.Join(member, Unix()); }), HasSubstr("rank 2 is outside"));
+  member.world_size = 3;
+  const auto next = jobs.Join(member, Unix());
+  EXPECT_EQ(jobs.Jobs()[0].world_size, 3);
+  EXPECT_THAT(ErrorOf([&] { jobs.Join(Trainer(1, 1), Unix()); }),
+              HasSubstr("has 3 trainers, but a trainer attaches with a world size of 2"));
+  // A supervisor that attaches again in between may not have followed yet.
+  const auto launcher = jobs.Join({"job", JobRole::kLauncher, 0, 2, "", "secret"}, Unix());
+  EXPECT_EQ(jobs.Jobs()[0].world_size, 3);
 }
 
 }  // namespace

@@ -89,6 +89,20 @@ TEST_F(JobRegistryTest, AddsTheMappedReadsOfAJobWithoutBeginningAgain) {
   EXPECT_EQ(registry_.Jobs()[1].mapped_reads.calls, 0U);
 }
 
+TEST_F(JobRegistryTest, CountsWhatIsDoneForAJobUntilItHasLeft) {
+  auto member = Join("day", 0, 2);
+  const auto second = Join("day", 1, 2), other = Join("night");
+  member->counters()->requests += 2;
+  second->counters()->requests += 3;
+  second->counters()->rows_served += 40;
+  const std::shared_ptr<JobCounters> kept = member->counters();
+  member.reset();
+  kept->requests++;  // by a request whose client has gone
+  EXPECT_EQ(registry_.Jobs()[0].requests, 6U);
+  EXPECT_EQ(registry_.Jobs()[0].rows_served, 40U);
+  EXPECT_EQ(registry_.Jobs()[1].requests, 0U);
+}
+
 TEST_F(JobRegistryTest, EndsAJobAndRefusesItAfterwards) {
   int ended = 0, other_ended = 0;
   auto first = Join("night", 0, 2, [&] { ended++; });

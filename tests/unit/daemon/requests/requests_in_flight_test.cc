@@ -89,6 +89,36 @@ TEST_F(RequestsInFlightTest, TellHowLongTheyHaveWaitedInQueues) {
   EXPECT_LE(request->WaitedUntil(now), now - request->since() - milliseconds(15));
 }
 
+TEST_F(RequestsInFlightTest, ThoseThatWaitForOtherTrainersAreNotUnderWay) {
+  const auto client = Client("job", 0), other = Client("other", 1);
+  EXPECT_EQ(requests_.NumUnderWay(), 0U);
+  RequestPtr runs = client->Begin("sample"), waits = other->Begin("push");
+  EXPECT_EQ(requests_.NumUnderWay(), 2U);
+  waits->SetState(RequestState::kWaitsForTrainers);
+  EXPECT_EQ(requests_.NumUnderWay(), 1U);
+  waits->SetState(RequestState::kWaitsToHold);
+  EXPECT_EQ(requests_.NumUnderWay(), 1U);
+  waits->SetState(RequestState::kWaitsForStore);
+  EXPECT_EQ(requests_.NumUnderWay(), 2U);
+  runs = waits = nullptr;
+  EXPECT_EQ(requests_.NumUnderWay(), 0U);
+}
+
+TEST_F(RequestsInFlightTest, NewOnesAreRefusedOnceTheDaemonStops) {
+  const auto client = Client("job", 0);
+  const RequestPtr begun = client->Begin("sample");
+  requests_.Refuse();
+  for (const auto& each : {client, Client("late", 0)}) {
+    try {
+      each->Begin("sample");
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
+    }
+  }
+  EXPECT_EQ(requests_.NumUnderWay(), 1U);
+}
+
 TEST_F(RequestsInFlightTest, CanBeListedWhileThreadsWork) {
   const auto client = Client("a", 0);
   std::vector<std::thread> threads;

@@ -2,21 +2,21 @@
 // Tests the end of a daemon that has changed rows to write back.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
+#include <numeric>
 #include <thread>
 
-#include "base/mutex.h"
+#include "base/clock.h"
 #include "base/strings.h"
+#include "base/threads/mutex.h"
 #include "client/link/control.h"
 #include "graphd/dist_graph.h"
+#include "graphd/sampling.h"
 #include "tests/support/served_graph_fixture.h"
+#include "tests/support/service_messages.h"
 
 namespace graphd::testing {
 namespace {
@@ -25,64 +25,6 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using ::testing::ThrowsMessage;
-
-// The service manager's end of sd_notify(3): keeps the lines of all messages. Daemons that start
-// while it exists send theirs here.
-class ServiceMessages {
- public:
-  explicit ServiceMessages(const std::string& path)
-      : socket_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    path.copy(address.sun_path, sizeof address.sun_path - 1);
-    EXPECT_EQ(::bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    ::setenv("NOTIFY_SOCKET", path.c_str(), 1);
-    reader_ = std::thread([this] { Read(); });
-  }
-  ~ServiceMessages() {
-    ::unsetenv("NOTIFY_SOCKET");
-    stop_ = true;
-    reader_.join();
-  }
-  std::vector<std::string> lines() const {
-    const MutexLock lock(mutex_);
-    return lines_;
-  }
-
- private:
-  void Read() {
-    while (!stop_) {
-      pollfd ready{socket_.get(), POLLIN, 0};
-      if (::poll(&ready, 1, 20) <= 0) continue;
-      char text[4096];
-      alignas(cmsghdr) char control[512];
-      iovec io{text, sizeof text};
-      msghdr message{};
-      message.msg_iov = &io;
-      message.msg_iovlen = 1;
-      message.msg_control = control;
-      message.msg_controllen = sizeof control;
-      const ssize_t size = ::recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC);
-      if (size < 0) continue;
-      // A barrier waits until its descriptor is closed.
-      for (cmsghdr* each = CMSG_FIRSTHDR(&message); each; each = CMSG_NXTHDR(&message, each)) {
-        int fd = -1;
-        std::memcpy(&fd, CMSG_DATA(each), sizeof fd);
-        const UniqueFd closed(fd);
-      }
-      const MutexLock lock(mutex_);
-      for (std::string& line : Split(std::string(text, static_cast<size_t>(size)), '\n')) {
-        lines_.push_back(std::move(line));
-      }
-    }
-  }
-
-  UniqueFd socket_;
-  mutable Mutex mutex_;
-  std::vector<std::string> lines_ GRAPHD_GUARDED_BY(mutex_);
-  std::atomic<bool> stop_{false};
-  std::thread reader_;
-};
 
 constexpr int64_t kRows = 50'000, kColumns = 1024;  // 195 MiB
 
@@ -133,6 +75,8 @@ TEST(Drain, WritesChangedRowsBackAndReportsHowFarItIs) {
   }
   EXPECT_TRUE(seen);
   EXPECT_EQ(served.daemon(0).Wait(), 0) << served.daemon(0).Log();
+  EXPECT_THAT(served.daemon(0).Log(),
+              ::testing::ContainsRegex("changed rows are written back: 19[0-9] MiB in "));
   EXPECT_THAT(messages.lines(), Contains("STOPPING=1"));
   EXPECT_THAT(messages.lines(), Contains(StartsWith("EXTEND_TIMEOUT_USEC=")));
   EXPECT_THAT(messages.lines(),
@@ -146,6 +90,33 @@ TEST(Drain, WritesChangedRowsBackAndReportsHowFarItIs) {
   const Tensor rows = tensor.Slice(30'000, 31'000), wanted = Numbered(30'000, 40'000);
   EXPECT_TRUE(
       std::equal(rows.as<float>().begin(), rows.as<float>().end(), wanted.as<float>().begin()));
+}
+
+TEST(Drain, LetsRequestsEndThatHaveBegun) {
+  constexpr int64_t kNodes = 20'000;
+  ServedGraphFixture served(HomogeneousGraph(kNodes, RandomMultigraph(kNodes, 20 * kNodes, 1)),
+                            {{0}}, 1, {"--log_level", "debug"});
+  Options options = served.TrainerOptions(Transport::kTcp);
+  options.timeout = std::chrono::seconds(2);
+  std::vector<int64_t> seeds(kNodes);
+  std::iota(seeds.begin(), seeds.end(), 0);
+  std::atomic<int> sampled{0};
+  std::thread trainer([&] {
+    try {
+      const DistGraph graph = DistGraph(Initialize(options));
+      // Several threads of the daemon sample, and join what they have found, one after the other.
+      for (;; sampled++) SampleNeighbors(graph, seeds, {.fanout = -1});
+    } catch (const Error&) {  // the daemon has ended
+    }
+  });
+  while (sampled < 10) std::this_thread::yield();
+  const Clock::time_point begin = Clock::now();
+  served.daemon(0).Signal(SIGTERM);
+  EXPECT_EQ(served.daemon(0).Wait(), 0) << served.daemon(0).Log();
+  EXPECT_LT(SecondsSince(begin), 5);
+  trainer.join();
+  // New requests were refused, and none that had begun.
+  EXPECT_THAT(served.daemon(0).Log(), ::testing::Not(HasSubstr("shutting down")));
 }
 
 }  // namespace

@@ -66,6 +66,21 @@ class TlsClients : public ::testing::Test {
     }
     return "no error";
   }
+  // Revokes the certificate of a folder; returns how long a connection that does nothing stays
+  // open.
+  double SecondsToClose(const std::string& folder) {
+    const DaemonAddress daemon = DaemonsOf(ReadIpConfig(served_->ip_config())).at(0);
+    TlsKeys keys(keys_.Directory(folder), "hubs", TlsSide::kClient);
+    const ClientSocket idle = ConnectTcp(daemon.address, daemon.port, 20000, &keys);
+    keys_.Revoke("server", folder);
+    const auto start = Clock::now();
+    char byte = 0;
+    while (::recv(idle.fd.get(), &byte, 1, MSG_DONTWAIT) != 0 && SecondsSince(start) < 20) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    EXPECT_LT(SecondsSince(start), 20) << "the connection stays open";
+    return SecondsSince(start);
+  }
   static TensorSpec Spec() {
     TensorSpec spec;
     spec.name = "t";
@@ -164,21 +179,7 @@ TEST_F(TlsClients, ARevokedCertificateIsOutWhileItIsConnected) {
   const DistGraph graph(Initialize(TrainerOptions("alice")));
   const std::vector<int64_t> ids = {1, 2, 3};
   graph.InDegrees(ids);
-  // A connection that does nothing is closed, too.
-  const DaemonAddress daemon = DaemonsOf(ReadIpConfig(served_->ip_config())).at(0);
-  TlsKeys alice(keys_.Directory("alice"), "hubs", TlsSide::kClient);
-  const ClientSocket idle = ConnectTcp(daemon.address, daemon.port, 20000, &alice);
-
-  keys_.Revoke("server", "alice");
-  const auto start = Clock::now();
-  char byte = 0;
-  while (::recv(idle.fd.get(), &byte, 1, MSG_DONTWAIT) != 0 && SecondsSince(start) < 20) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  const double seconds = SecondsSince(start);
-  RecordProperty("milliseconds_until_closed", static_cast<int>(seconds * 1000));
-  EXPECT_LT(seconds, 20);  // 0.25 s when nothing else runs
-  std::printf("closed after %.3f s\n", seconds);
+  SecondsToClose("alice");
   try {
     graph.InDegrees(ids);
     FAIL() << "a revoked certificate still reads";
@@ -187,6 +188,19 @@ TEST_F(TlsClients, ARevokedCertificateIsOutWhileItIsConnected) {
   }
   EXPECT_THAT(TrainerError("alice"), AllOf(StartsWith("denied: "), HasSubstr("it is revoked")));
   other.InDegrees(ids);
+}
+
+TEST_F(TlsClients, ARevokedCertificateIsOutWithinASecond) {
+  Serve({"--allow_read", "all"});
+  // A busy machine may take longer, so the fastest of a few counts: 0.25 s when nothing else runs.
+  double seconds = 20;
+  for (int i = 0; i < 5 && seconds >= 1; i++) {
+    const std::string name = StrCat("client", i);
+    keys_.AddClient(name);
+    seconds = SecondsToClose(name);
+  }
+  EXPECT_LT(seconds, 1);
+  std::printf("closed after %.3f s\n", seconds);
 }
 
 TEST_F(TlsClients, ARotatedKeyTakesOverWhileAJobRuns) {

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/index.h"
 #include "base/rng.h"
-#include "base/run_threads.h"
+#include "base/threads/run_threads.h"
 #include "format/native/encoder.h"
 #include "format/partition/sorted_edges.h"
 #include "tests/unit/format/raw_graph_samples.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/run_threads.h"
+#include "base/threads/run_threads.h"
 
 #include <gtest/gtest.h>
 

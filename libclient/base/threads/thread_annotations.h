@@ -3,7 +3,7 @@
 
 // Annotations that say which mutex guards what. clang checks them (-Wthread-safety, see
 // scripts/lint-clang); for other compilers they are empty. Their meaning is described in
-// https://clang.llvm.org/docs/ThreadSafetyAnalysis.html. The mutexes are in base/mutex.h.
+// https://clang.llvm.org/docs/ThreadSafetyAnalysis.html. The mutexes are in base/threads/mutex.h.
 
 #ifdef __clang__
 #define GRAPHD_THREAD_ANNOTATION(attribute) __attribute__((attribute))

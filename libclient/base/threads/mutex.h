@@ -5,7 +5,8 @@
 #include <mutex>
 #include <shared_mutex>
 
-#include "base/thread_annotations.h"
+#include "base/threads/thread_annotations.h"
+#include "base/threads/watched_thread.h"
 
 // The mutexes, locks and condition variables of the standard library with annotations, so that
 // clang checks that members marked GRAPHD_GUARDED_BY are only used while their mutex is held. They
@@ -15,12 +16,24 @@ namespace graphd {
 
 class GRAPHD_CAPABILITY("mutex") Mutex {
  public:
+  // For a mutex that is held while a thread waits for the disk or for other threads: a thread that
+  // waits for this mutex does not hang (WatchedThread).
+  enum HeldLong { kHeldLong };
+
   Mutex() = default;
+  explicit Mutex(HeldLong) : held_long_(true) {}
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
   // Named as in the standard library, whose locks accept a Mutex. Prefer MutexLock.
-  void lock() GRAPHD_ACQUIRE() { mutex_.lock(); }
+  void lock() GRAPHD_ACQUIRE() {
+    if (held_long_) {
+      const WatchedThread::Waiting waiting;
+      mutex_.lock();
+    } else {
+      mutex_.lock();
+    }
+  }
   void unlock() GRAPHD_RELEASE() { mutex_.unlock(); }
   bool try_lock() GRAPHD_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
 
@@ -31,6 +44,7 @@ class GRAPHD_CAPABILITY("mutex") Mutex {
  private:
   friend class CondVar;
   std::mutex mutex_;
+  const bool held_long_ = false;
 };
 
 // Holds a mutex while it lives, except between Unlock and Lock.
@@ -70,13 +84,14 @@ class GRAPHD_SCOPED_CAPABILITY MutexUnlock {
 };
 
 // A condition variable. A wait unlocks the mutex meanwhile, and may end without a notification, so
-// the condition is tested in a loop:
+// the condition is tested in a loop. A thread that waits does not hang (WatchedThread).
 //
 //   const MutexLock lock(mutex_);
 //   while (!ready_) changed_.Wait(mutex_);
 class CondVar {
  public:
   void Wait(Mutex& mutex) GRAPHD_REQUIRES(mutex) {
+    const WatchedThread::Waiting waiting;
     std::unique_lock lock(mutex.mutex_, std::adopt_lock);
     changed_.wait(lock);
     lock.release();
@@ -85,6 +100,7 @@ class CondVar {
   template <class TimeClock, class Duration>
   bool WaitUntil(Mutex& mutex, const std::chrono::time_point<TimeClock, Duration>& end)
       GRAPHD_REQUIRES(mutex) {
+    const WatchedThread::Waiting waiting;
     std::unique_lock lock(mutex.mutex_, std::adopt_lock);
     const std::cv_status status = changed_.wait_until(lock, end);
     lock.release();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/run_threads.h"
+#include "base/threads/run_threads.h"
 
 #include <sched.h>
 #include <sys/syscall.h>
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 
 namespace graphd {
 namespace {

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ctl/plan/host_order.h"
+#include "ctl/supervise/job_directory.h"
+#include "wire/job_record.h"
+
+namespace graphd::ctl {
+
+// Returns what the hosts of a job have said, as `graphctl attach` and `graphctl restart` read it.
+nlohmann::json HostsToJson(const std::vector<JobHost>& hosts);
+
+// The state of a host's part of a job, as its directory keeps it. Belongs to the loop's thread.
+class JobState {
+ public:
+  JobState(const HostOrder& order, std::string log_dir);
+
+  // Sets the trainers of an attempt. Those that only an earlier one had stay, with their output.
+  void SetTrainers(const HostOrder& order);
+  void SetRunning(const std::vector<std::pair<int, pid_t>>& pids_by_rank);
+  void SetExit(int rank, int code, int signal);
+  void SetDetached() { state_["detached"] = true; }
+  bool is_detached() const { return state_["detached"].get<bool>(); }
+  // Sets the answer to a request to restart: the attempt that it has begun or, if it is refused,
+  // why.
+  void SetAnswer(const std::string& request_id, uint32_t attempt, const std::string& refusal);
+  // Sets how often the trainers were started again after failures.
+  void SetRestarts(uint32_t restarts) { state_["restarts"] = restarts; }
+
+  // Writes the state if it has changed. A job continues if it can't be written, on a full disk for
+  // example.
+  void Keep(const JobHost& own, const std::vector<JobHost>& hosts, const JobDirectory& directory);
+
+ private:
+  nlohmann::json state_;
+  std::string kept_;  // the text that was written last
+  bool write_failed_ = false;
+};
+
+}  // namespace graphd::ctl

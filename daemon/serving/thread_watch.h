@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+
+#include "base/clock.h"
+#include "base/threads/watched_thread.h"
+
+namespace graphd {
+
+// Finds watched threads that hang: event loops that serve none of their connections, and threads of
+// pools and of the store that don't get on with their work. Nobody else would notice. Used by the
+// main thread, but for IsAlive().
+class ThreadWatch {
+ public:
+  // Event loops count progress, and Check() is called, once per period.
+  static constexpr std::chrono::seconds kPeriod{1};
+  // An event loop that counts none for this time hangs: far longer than any request takes there.
+  static constexpr std::chrono::seconds kLongestOfLoop{10};
+  // After this time without a check that has found no thread that hangs, the process is not alive.
+  static constexpr std::chrono::seconds kDead{30};
+
+  // Returns whether no thread hangs. Logs which one does, and when it goes on.
+  bool Check(Clock::time_point now = Clock::now());
+  // Returns whether the last checks have found no thread that hangs, and the main thread has made
+  // them. A process that has made none yet is alive. Any thread may call it.
+  bool IsAlive(Clock::time_point now = Clock::now()) const;
+
+ private:
+  struct Seen {
+    uint64_t progress = 0;
+    Clock::time_point since;  // the time at which `progress` was new
+    bool hangs = false;
+  };
+  // Brings what was seen of a thread up to date.
+  static void Update(Seen& seen, const WatchedThread::State& state, Clock::time_point now);
+
+  std::map<uint64_t, Seen> threads_;  // by WatchedThread::State::id
+  Clock::time_point last_check_ = Clock::now();
+  // The time of the last check that has found no thread that hangs; the epoch if there was none.
+  std::atomic<Clock::time_point> last_good_{Clock::time_point{}};
+};
+
+}  // namespace graphd

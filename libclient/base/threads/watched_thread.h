@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace graphd {
+
+// Makes the progress of a thread visible to others, so that a thread that hangs is noticed. A
+// thread that waits for a condition variable (CondVar) does not work: another thread is to wake it.
+// At any other time it should count progress at least every few seconds. An event loop always
+// works.
+//
+// Constructed and destroyed by the thread itself, which has one at most. Static methods may be
+// called by any thread, watched or not; one mutex guards the list of all.
+class WatchedThread {
+ public:
+  // Names the calling thread, also for the kernel, which keeps the first 15 characters (`top -H`).
+  // It hangs if it works and counts no progress for the time that SetLongest has set.
+  explicit WatchedThread(std::string name);
+  // An event loop: it hangs if it counts no progress for this time, whatever it waits for.
+  WatchedThread(std::string name, std::chrono::seconds longest_turn);
+  ~WatchedThread();
+  WatchedThread(const WatchedThread&) = delete;
+  WatchedThread& operator=(const WatchedThread&) = delete;
+
+  // Counts progress of the calling thread. The progress of a thread that is not watched counts for
+  // all threads that wait for it (WithHelpers).
+  static void CountProgress() noexcept {
+    if (current_ != nullptr) {
+      Add(current_->progress_, 2);
+    } else {
+      helpers_progress_.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+
+  // While it lives, the calling thread does not work. Those inside of another one do nothing.
+  class Waiting {
+   public:
+    Waiting() noexcept : thread_(current_) {
+      if (thread_ != nullptr && (thread_->is_loop() || IsOdd(thread_->progress_))) {
+        thread_ = nullptr;
+      }
+      if (thread_ != nullptr) Add(thread_->progress_, 1);
+    }
+    ~Waiting() {
+      if (thread_ != nullptr) Add(thread_->progress_, 1);
+    }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+   private:
+    WatchedThread* thread_;
+  };
+
+  // While it lives, the calling thread waits for threads that are not watched, such as those of
+  // RocksDB: their progress counts as its own.
+  class WithHelpers {
+   public:
+    WithHelpers() noexcept : thread_(current_) {
+      if (thread_ != nullptr) Add(thread_->with_helpers_, 1);
+    }
+    ~WithHelpers() {
+      if (thread_ != nullptr) Add(thread_->with_helpers_, -1);
+    }
+    WithHelpers(const WithHelpers&) = delete;
+    WithHelpers& operator=(const WithHelpers&) = delete;
+
+   private:
+    WatchedThread* const thread_;
+  };
+
+  // A watched thread at one time.
+  struct State {
+    uint64_t id = 0;  // no two objects have the same
+    std::string name;
+    bool works = false;
+    uint64_t progress = 0;  // changes with every progress
+    std::chrono::seconds longest{};
+  };
+  // Returns the states of all watched threads of this process.
+  static std::vector<State> All();
+
+  // Sets the longest time without progress of threads that are no event loops.
+  static void SetLongest(std::chrono::seconds longest) noexcept { default_longest_ = longest; }
+
+ private:
+  // Adds to a number that only one thread changes.
+  template <class T>
+  static void Add(std::atomic<T>& number, std::type_identity_t<T> more) noexcept {
+    number.store(number.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+  }
+  bool is_loop() const noexcept { return longest_turn_ != std::chrono::seconds(0); }
+  static bool IsOdd(const std::atomic<uint64_t>& number) noexcept {
+    return number.load(std::memory_order_relaxed) % 2 != 0;
+  }
+
+  static inline constinit thread_local WatchedThread* current_ = nullptr;
+  static inline constinit std::atomic<uint64_t> helpers_progress_{0};
+  static inline constinit std::atomic<std::chrono::seconds> default_longest_{
+      std::chrono::seconds(120)};
+
+  const std::string name_;
+  const std::chrono::seconds longest_turn_;  // 0: it is no event loop
+  uint64_t id_ = 0;
+  std::atomic<uint64_t> progress_{0};  // odd while the thread waits
+  std::atomic<int> with_helpers_{0};   // objects
+};
+
+// Calls f(begin, end) for pieces of the range from 0 to `count`, in order, and counts progress
+// after each: for loops over all nodes or edges of a graph.
+template <class F>
+void ForPieces(size_t count, F&& f) {
+  constexpr size_t kPiece = size_t{1} << 18;
+  for (size_t begin = 0; begin < count; begin += kPiece) {
+    f(begin, std::min(begin + kPiece, count));
+    WatchedThread::CountProgress();
+  }
+}
+
+// Calls f(first, last) for ranges of the rows of a CSC or CSR, in order, and counts progress after
+// each. `indptr` has the begin of each row, and the end of the last one. A range has few edges, or
+// a single row.
+template <class Indptr, class F>
+void ForRows(const Indptr& indptr, F&& f) {
+  constexpr size_t kRows = size_t{1} << 18, kEdges = size_t{1} << 20;
+  const size_t rows = indptr.size() - 1;
+  for (size_t first = 0, last = 0; first < rows; first = last) {
+    const auto end = indptr[first] + kEdges;
+    for (last = first + 1; last < rows && last - first < kRows && indptr[last + 1] <= end;) last++;
+    f(first, last);
+    WatchedThread::CountProgress();
+  }
+}
+
+}  // namespace graphd

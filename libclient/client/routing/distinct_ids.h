@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/rng.h"
+
+namespace graphd {
+
+// The distinct ones of a list of ids, in the order in which they first occur, and a table to find
+// them. Used by one thread. Memory is reused from list to list.
+class DistinctIds {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  // Sets the ids: those of `ids` at `indices`. Calls is_again(index, first) for an index whose id
+  // occurs at index `first`, too.
+  template <class IsAgain>
+  void Assign(std::span<const int64_t> ids, std::span<const uint32_t> indices, IsAgain is_again);
+  // Returns the indices of Assign that have the distinct ids.
+  std::span<const uint32_t> indices() const noexcept { return indices_; }
+  // Returns the number of a distinct id, from 0 on; kNone if it is not there.
+  uint32_t Find(int64_t id) const noexcept { return table_[Place(id)]; }
+
+ private:
+  // Returns the place of an id in the table, or the free one where it belongs.
+  size_t Place(int64_t id) const noexcept {
+    const size_t mask = table_.size() - 1;
+    size_t at = Mix64(static_cast<uint64_t>(id)) & mask;
+    while (table_[at] != kNone && ids_[table_[at]] != id) at = (at + 1) & mask;
+    return at;
+  }
+
+  std::vector<int64_t> ids_;
+  std::vector<uint32_t> indices_;
+  std::vector<uint32_t> table_{kNone};  // numbers of ids, by open addressing
+};
+
+template <class IsAgain>
+void DistinctIds::Assign(std::span<const int64_t> ids, std::span<const uint32_t> indices,
+                         IsAgain is_again) {
+  ids_.clear();
+  indices_.clear();
+  size_t size = 1;
+  while (size < 2 * indices.size() + 1) size *= 2;
+  table_.assign(size, kNone);
+  for (const uint32_t i : indices) {
+    uint32_t& number = table_[Place(ids[i])];
+    if (number != kNone) {
+      is_again(i, indices_[number]);
+      continue;
+    }
+    number = static_cast<uint32_t>(ids_.size());
+    ids_.push_back(ids[i]);
+    indices_.push_back(i);
+  }
+}
+
+}  // namespace graphd

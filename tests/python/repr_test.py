@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests the texts that an interpreter shows for graphs, tensors, blocks and samples, to the letter."""
+
+import support
+from graphd.distributed import edge_subgraph, sample_neighbors
+from graphd.sampling import MultiLayerFullNeighborSampler
+
+
+def block_of(g, seeds):
+    return MultiLayerFullNeighborSampler(1).sample_blocks(g, seeds)[2][0]
+
+
+class OneType(support.GraphTest):
+    fixture = "sbm_2p_metis"
+
+    def test_reprs(self):
+        for g in self.each_way():
+            for shown, expected in (
+                (g, "DistGraph('sbm', num_nodes=1500, num_edges=9638, partitions=2)"),
+                (g.ndata["feat"], "DistTensor('feat', shape=(1500, 16), dtype=float32)"),
+                (g.ndata["label"], "DistTensor('label', shape=(1500,), dtype=int64)"),
+                (
+                    block_of(g, [0, 1, 2]),
+                    "Block(num_src_nodes=21, num_dst_nodes=3, num_edges=18)",
+                ),
+                (edge_subgraph(g, [0, 1]), "Subgraph(num_nodes=3, num_edges=2)"),
+                (
+                    sample_neighbors(g, [0, 1, 2], -1),
+                    "SampledGraph(num_edges={('_N', '_E', '_N'): 18})",
+                ),
+            ):
+                self.assertEqual(repr(shown), expected)
+
+
+class Types(support.GraphTest):
+    def test_reprs(self):
+        no_edges = "('post', 'in', 'group'): 0"
+        for g in self.each_way():
+            for shown, expected in (
+                (g, "DistGraph('hetero', num_nodes=560, num_edges=3000, partitions=2)"),
+                (
+                    g.nodes["user"].data["feat"],
+                    "DistTensor('feat', shape=(300, 16), dtype=float32)",
+                ),
+                (g.nodes["group"].data, "Data(['tensor3d'])"),
+                (
+                    block_of(g, {"user": [0, 1, 2]}),
+                    "Block(num_src_nodes={'group': 0, 'post': 0, 'user': 18}, "
+                    "num_dst_nodes={'group': 0, 'post': 0, 'user': 3}, "
+                    f"num_edges={{{no_edges}, ('user', 'follows', 'user'): 15, "
+                    "('user', 'likes', 'group'): 0, ('user', 'likes', 'post'): 0})",
+                ),
+                (edge_subgraph(g, {"follows": [0, 1]}), "Subgraph(num_nodes=3, num_edges=2)"),
+                (
+                    sample_neighbors(g, {"user": [0, 1, 2]}, -1),
+                    f"SampledGraph(num_edges={{{no_edges}, ('user', 'follows', 'user'): 15, "
+                    "('user', 'likes', 'group'): 0, ('user', 'likes', 'post'): 0})",
+                ),
+            ):
+                self.assertEqual(repr(shown), expected)
+
+
+if __name__ == "__main__":
+    support.main()
