@@ -41,8 +41,11 @@ RECENT_COMMITS = 20
 PROGRAMS = ("bin/graphd", "bin/graphctl", "tests/ring_trainer")
 
 # A test of ctest. `unit` is the program, or the test if it can be selected by itself; `files` are the
-# paths that ninja builds for it; `sources` are relative to the repository.
-Test = collections.namedtuple("Test", "name unit core seconds files sources")
+# paths that ninja builds for it; `sources` are relative to the repository. `setups` are the names of the
+# tests whose results it uses: ctest -E leaves them out also where a test that runs needs them.
+Test = collections.namedtuple(
+    "Test", "name unit core seconds files sources setups", defaults=[frozenset()]
+)
 
 
 def parts(tests, seconds):
@@ -97,11 +100,15 @@ def select(tests, number, commits, part_seconds, changed_seconds):
     part = made[number % len(made)]
     others = [test for test in tests if test.unit not in part]
     changed, left_out = changed_lately(others, number, commits, changed_seconds)
-    selected = [test for test in tests if test.core or test.unit in part or test.name in changed]
+    wanted = [test for test in tests if test.core or test.unit in part or test.name in changed]
+    setups = set().union(*(test.setups for test in wanted))
+    selected = [test for test in tests if test in wanted or test.name in setups]
     core = sum(test.core for test in tests)
     text = (f"{len(selected)} of {len(tests)} tests, some {sum(t.seconds for t in selected):.0f} s of"
-            f" processor time: {core} of the core, {len(selected) - core - len(changed)} of part"
+            f" processor time: {core} of the core, {len(wanted) - core - len(changed)} of part"
             f" {number % len(made) + 1} of {len(made)}, and {len(changed)} of what has changed lately")
+    if len(selected) > len(wanted):
+        text += f", with {len(selected) - len(wanted)} more that prepare them"
     if left_out:
         text += f"; changed, too, but left out: {' '.join(sorted(left_out))}"
     return selected, text
@@ -139,22 +146,29 @@ def read_tests(build, without):
         for line in listed_sources.read_text().splitlines():
             program, *paths = line.split(";")
             sources[program] = [os.path.relpath(path, ROOT) for path in paths]
+    properties = {entry["name"]: {item["name"]: item["value"] for item in entry["properties"]}
+                  for entry in listed["tests"]}
+    setups = collections.defaultdict(set)  # by the names of fixtures
+    for name in properties:
+        for fixture in properties[name].get("FIXTURES_SETUP", []):
+            setups[fixture].add(name)
     preset = build.name if has_sanitizer else "dev"
     seconds, unknown = read_seconds(preset), UNKNOWN_SECONDS[preset]
     tests = []
     for entry in listed["tests"]:
-        name, properties = entry["name"], {item["name"]: item["value"] for item in entry["properties"]}
+        name, given = entry["name"], properties[entry["name"]]
         program = re.sub(r"_(\d|core)$", "", name)
         if program in sources:
             files, paths = {f"tests/{program}"}, sources[program]
         else:  # a script, whose interpreter exists; without its program, ctest would not have a command
             program, command = name, entry.get("command", [])
-            text = "\n".join([*command, *properties.get("ENVIRONMENT", [])])
+            text = "\n".join([*command, *given.get("ENVIRONMENT", [])])
             files = {*PROGRAMS, *re.findall(re.escape(f"{build}/") + r"(tests/[\w.]+)$", text, re.M)}
             scripts = [word for word in command if word.startswith(f"{ROOT}/tests/")]
             paths = [os.path.relpath(path, ROOT) for path in scripts]
-        core = "core" in properties.get("LABELS", []) if has_sanitizer else name not in seconds
-        tests.append(Test(name, program, core, seconds.get(name, unknown), files, paths))
+        core = "core" in given.get("LABELS", []) if has_sanitizer else name not in seconds
+        needs = set().union(*(setups[fixture] for fixture in given.get("FIXTURES_REQUIRED", [])))
+        tests.append(Test(name, program, core, seconds.get(name, unknown), files, paths, needs))
     built = {test.unit for test in tests if test.core}
     return [test._replace(unit=test.name) if test.unit in built else test for test in tests]
 

@@ -69,6 +69,16 @@ class Parts(unittest.TestCase):
             self.assertIn(sum(name.startswith("format") for name in run), (0, 4))
             self.assertLess(sum(seconds[name] for name in run - CORE), 200)
 
+    def test_a_test_runs_with_those_that_prepare_it(self):
+        tests = [test._replace(setups={"copy"}) if test.name == "wire_2" else test for test in TESTS]
+        for number in range(3):
+            selected, text = select_tests.select(tests, number, [], 150, 0)
+            self.assertLessEqual("wire_2" in names(selected), "copy" in names(selected))
+            alone = "copy" in names(selected) and "copy" not in names(
+                select_tests.select(TESTS, number, [], 150, 0)[0]
+            )
+            self.assertEqual("with 1 more that prepare them" in text, alone)
+
     def test_one_part_has_everything_if_there_is_time(self):
         for number in range(3):
             selected, _ = select_tests.select(TESTS, number, [], 100000, 0)
@@ -136,6 +146,12 @@ class Repository(unittest.TestCase):
         slow = set(select_tests.read_seconds("dev"))
         self.assertEqual({test.name for test in tests if not test.core}, slow)
         self.assertGreater(len(tests), len(slow) + 1000)
+
+    def test_the_packages_are_packed_for_the_tests_that_install_them(self):
+        tests = select_tests.read_tests(pathlib.Path(os.environ["GRAPHD_BIN_DIR"]).parent, "")
+        setups = {test.name: test.setups for test in tests if test.setups}
+        self.assertEqual(setups["debian_packages_install"], {"debian_packages_are_packed"})
+        self.assertLessEqual(set().union(*setups.values()), names(tests))
 
     def test_the_history_has_the_paths_of_each_commit(self):
         with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(
