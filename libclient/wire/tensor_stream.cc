@@ -25,12 +25,6 @@ constexpr uint32_t kTlsRecord = 0x010316;
 
 constexpr size_t kUnlimited = SIZE_MAX;
 
-// The words that a server may visit in a message: some, and more the longer the message is. Cap'n
-// Proto counts each element of a list, because a list of empty elements takes no space: a message
-// of a few words can claim 2^29 of them.
-constexpr uint64_t kAlwaysVisited = uint64_t{64} << 10;
-constexpr uint64_t kVisitsPerWord = 64;
-
 // The pause after which a stream that waits for memory looks again.
 constexpr auto kMemoryPause = 10 * kj::MILLISECONDS;
 
@@ -38,6 +32,11 @@ constexpr auto kMemoryPause = 10 * kj::MILLISECONDS;
 constexpr size_t kKeptBytes = size_t{16} << 10;
 
 }  // namespace
+
+uint64_t VisitLimit(size_t bytes) {
+  constexpr uint64_t kAlways = uint64_t{64} << 10, kPerWord = 64;
+  return kAlways + bytes / sizeof(capnp::word) * kPerWord;
+}
 
 // A message in one pooled buffer.
 class PooledReader final : public capnp::MessageReader {
@@ -226,11 +225,7 @@ kj::Promise<TensorStream::MaybeMessage> TensorStream::ReadWords(
     at += size;
   }
   std::byte* to = buffer->data();
-  if (read_ahead_ != kUnlimited) {
-    options.traversalLimitInWords =
-        std::min(options.traversalLimitInWords,
-                 kAlwaysVisited + in.bytes / sizeof(capnp::word) * kVisitsPerWord);
-  }
+  options.traversalLimitInWords = std::min(options.traversalLimitInWords, VisitLimit(in.bytes));
   in.reader = kj::heap<PooledReader>(options, std::move(buffer), kj::mv(segments),
                                      in.bytes >= kKeptBytes ? inbox_ : nullptr);
   return stream_.read(to, in.bytes).then([this, fd_space, &in]() mutable -> MaybeMessage {

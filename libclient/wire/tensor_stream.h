@@ -19,9 +19,8 @@
 //  - messages are received into pooled buffers on huge pages, so that large ones cause no page
 //    faults; the buffer returns to the pool with the message's reader;
 //  - buffers that a message refers to without a copy (Orphanage::referenceExternalData) are
-//  released
-//    when the message has been *written*. Attaching them to the method's promise would release them
-//    earlier: the call completes when its answer is queued, not when it is sent.
+//    released when the message has been *written*. Attaching them to the method's promise would
+//    release them earlier: the call completes when its answer is queued, not when it is sent.
 
 namespace graphd {
 
@@ -96,13 +95,17 @@ class Inbox {
   std::map<const void*, std::weak_ptr<PooledBuffer>> messages_;  // by address of their first byte
 };
 
+// Returns the number of words that may be visited in a message of `bytes` bytes. Cap'n Proto counts
+// each element of a list, because empty elements take no space: a message of a few words can claim
+// 2^29 of them, which would take time and memory to read.
+uint64_t VisitLimit(size_t bytes);
+
 // The message stream of one connection. Belongs to the thread of its event loop.
 //
 // A server limits what a peer can make it keep: while an answer waits to be written, because the
 // peer does not read, only a few more messages are read. Until the peer is admitted, messages must
-// be small, too. Nor may a short message claim lists of many empty elements, which would take time
-// and memory to read. A client has no such limits: if both ends stopped reading, neither could
-// write.
+// be small, too. A client has no such limits: if both ends stopped reading, neither could write.
+// Both ends refuse to visit more than VisitLimit() words of a message.
 class TensorStream final : public capnp::MessageStream {
  public:
   // `capability_stream` is `stream` again if it can pass descriptors, else null. A message of more

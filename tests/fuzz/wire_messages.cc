@@ -13,9 +13,10 @@
 #include "wire/received_graph.h"
 #include "wire/status.h"
 #include "wire/tensor_messages.h"
+#include "wire/tensor_stream.h"
 
 // Reads messages of the protocol: bytes as they may arrive, and valid messages whose fields have
-// any values. The first byte chooses the kind of message.
+// any values. The first byte chooses the kind of message. Limits are those of a connection.
 
 namespace graphd::fuzz {
 namespace {
@@ -154,7 +155,9 @@ void ReadFields(uint8_t kind, FuzzedDataProvider& data) {
 
 // Reads the bytes as a message.
 void ReadBytes(uint8_t kind, kj::ArrayPtr<const capnp::word> words) {
-  capnp::FlatArrayMessageReader message(words);
+  capnp::ReaderOptions options;
+  options.traversalLimitInWords = VisitLimit(words.asBytes().size());
+  capnp::FlatArrayMessageReader message(words, options);
   switch (kind % 8) {
     case 0:
       return ReadOneGraph(message.getRoot<wire::Graph>());

@@ -395,8 +395,9 @@ AttachInfo DaemonLink::AttachTo(ClientSocket small, std::optional<ClientSocket> 
           take_owners(response.getGraph().getNodes(), node_owners);
           take_owners(response.getGraph().getEdges(), edge_owners);
           // Take descriptors in a second pass, when `mappings` no longer moves.
-          for (kj::uint p = 0; want_segments && p < response.getPartitions().size(); p++) {
-            auto segments = response.getPartitions()[p].getSegments();
+          const auto partitions = response.getPartitions();
+          for (kj::uint p = 0; want_segments && p < partitions.size(); p++) {
+            const auto segments = partitions[p].getSegments();
             for (kj::uint s = 0; s < segments.size(); s++) {
               descriptors.add(TakeDescriptor(segments[s].getHandle(), mappings[p].fds[s]));
             }
