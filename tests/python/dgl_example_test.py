@@ -35,6 +35,7 @@ test_nid = dgl.distributed.node_split(g.ndata['test_mask'], pb, force_even=True)
 accuracy = evaluate(model.module, g, test_nid, args)
 if g.rank() == 0:
     print(f"test accuracy: {accuracy:.4f}")
+del model  # the last owner of the process group
 """
 
 

@@ -19,6 +19,7 @@ from ..arguments import (
 )
 from ..errors import InvalidError
 from ..typing import Path
+from .process_group import end_process_group
 
 _session: _graphd.Session | None = None
 _part_config: str | None = None  # the part config of standalone mode
@@ -304,4 +305,5 @@ def peek() -> _graphd.Session | None:
 
 
 atexit.register(exit_client)
+atexit.register(end_process_group)
 os.register_at_fork(after_in_child=_abandon)
