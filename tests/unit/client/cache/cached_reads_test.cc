@@ -146,26 +146,43 @@ int ReadAtTheSameTime(const DistGraph& graph, const std::vector<int64_t>& ids,
   return wrong;
 }
 
+// Returns whether one attempt of several succeeds: on a busy machine the threads of an attempt may
+// run one after another, and then they have no requests to share.
+template <class Attempt>
+bool SucceedsOnce(const Attempt& attempt) {
+  for (int i = 0; i < 30; i++) {
+    if (attempt()) return true;
+  }
+  return false;
+}
+
 TEST_F(CachedReads, RowsThatThreadsReadAtTheSameTimeAreRequestedOnce) {
-  const DistGraph graph(Initialize(Remote(*served_, 64 * kMiB)));
   const DistGraph plain(Initialize(Remote(*served_, 0)));
   const std::vector<int64_t> ids = SomeIds(40000, ServedGraphFixture::kNodes, 5);
-  EXPECT_EQ(ReadAtTheSameTime(graph, ids, plain.ndata("wide").Read(ids)), 0);
-  // Rows whose set another thread changes are not stored, and so they are requested again.
-  EXPECT_LT(graph.traffic().row_bytes, plain.traffic().row_bytes * 5 / 4);
-  const RowCacheStatistics statistics = graph.row_cache_statistics();
-  EXPECT_EQ(statistics.hits + statistics.misses, kThreads * ids.size());
+  const Tensor expected = plain.ndata("wide").Read(ids);
+  EXPECT_TRUE(SucceedsOnce([&] {
+    const DistGraph graph(Initialize(Remote(*served_, 64 * kMiB)));
+    EXPECT_EQ(ReadAtTheSameTime(graph, ids, expected), 0);
+    const RowCacheStatistics statistics = graph.row_cache_statistics();
+    EXPECT_EQ(statistics.hits + statistics.misses, kThreads * ids.size());
+    // Rows whose set another thread changes are not stored, and so they are requested again.
+    return graph.traffic().row_bytes < plain.traffic().row_bytes * 5 / 4;
+  }));
 }
 
 TEST_F(CachedReads, ThreadsShareRequestsWithoutACache) {
-  const DistGraph graph(Initialize(Remote(*served_, 0))), plain(Initialize(Remote(*served_, 0)));
+  const DistGraph plain(Initialize(Remote(*served_, 0)));
   std::vector<int64_t> ids(40000);
   std::iota(ids.begin(), ids.end(), 9000);  // both partitions own some
   ids.insert(ids.end(), {9000, 48999});
-  EXPECT_EQ(ReadAtTheSameTime(graph, ids, plain.ndata("wide").Read(ids)), 0);
-  // A thread that begins when the others have ended requests all rows again.
-  EXPECT_LT(graph.traffic().row_bytes, plain.traffic().row_bytes * kThreads * 3 / 4);
-  EXPECT_EQ(graph.row_cache_statistics().hits + graph.row_cache_statistics().misses, 0U);
+  const Tensor expected = plain.ndata("wide").Read(ids);
+  EXPECT_TRUE(SucceedsOnce([&] {
+    const DistGraph graph(Initialize(Remote(*served_, 0)));
+    EXPECT_EQ(ReadAtTheSameTime(graph, ids, expected), 0);
+    EXPECT_EQ(graph.row_cache_statistics().hits + graph.row_cache_statistics().misses, 0U);
+    // A thread that begins when the others have ended requests all rows again.
+    return graph.traffic().row_bytes < plain.traffic().row_bytes * kThreads * 3 / 4;
+  }));
 }
 
 TEST_F(CachedReads, ABatchRequestsAFeatureOnceThatItWantsTwice) {
@@ -188,11 +205,13 @@ TEST_F(CachedReads, ABatchRequestsAFeatureOnceThatItWantsTwice) {
 }
 
 TEST_F(CachedReads, ThreadsThatSampleAtTheSameTimeRequestRowsOnce) {
-  const DistGraph graph(Initialize(Remote(*served_, 64 * kMiB)));
-  static_cast<void>(Digest(graph, 1, 6));
-  const RowCacheStatistics statistics = graph.row_cache_statistics();
-  // A row of the wide feature has 512 bytes, and most rows are of it and of orig_id.
-  EXPECT_LT(graph.traffic().row_bytes, statistics.inserted * (512 + 16) / 2 * 9 / 8);
+  EXPECT_TRUE(SucceedsOnce([&] {
+    const DistGraph graph(Initialize(Remote(*served_, 64 * kMiB)));
+    static_cast<void>(Digest(graph, 1, 6));
+    // A row of the wide feature has 512 bytes, and most rows are of it and of orig_id.
+    const uint64_t cached_bytes = graph.row_cache_statistics().inserted * (512 + 16) / 2;
+    return graph.traffic().row_bytes < cached_bytes * 9 / 8;
+  }));
 }
 
 TEST_F(CachedReads, RowsThatAreKeptAreRequestedOnceAndStay) {
