@@ -85,6 +85,9 @@ class JobWatch final : public JobRegistry::Observer {
   void TrainerLeft(const std::string& job_id, int rank) override {
     LogFailure("the end of a trainer", [&] { steps_.TrainerLeft(job_id, rank); });
   }
+  void OnAttemptBegun(const std::string& job_id, uint32_t attempt) override {
+    steps_.OnAttemptBegun(job_id, attempt);
+  }
 
  private:
   // Jobs of graphctl itself are short, and for debugging only.

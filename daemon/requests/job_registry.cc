@@ -193,7 +193,7 @@ void JobRegistry::Begin(Job& job, const JobMember& member, Callbacks& outdated) 
     if (status.role == JobRole::kLauncher) continue;
     if (auto callback = job.on_end.extract(key)) outdated.push_back(std::move(callback.mapped()));
   }
-  if (observer_ != nullptr) observer_->TrainerLeft(member.job_id, member.rank);
+  if (observer_ != nullptr) observer_->OnAttemptBegun(member.job_id, member.attempt);
 }
 
 void JobRegistry::FailAll(Waiting waiting, const Error& error) {

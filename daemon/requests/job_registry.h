@@ -38,6 +38,9 @@ class JobRegistry {
     virtual void OnJobEnded(const std::string& job_id) { static_cast<void>(job_id); }
     // Reports that a trainer has left its job.
     virtual void TrainerLeft(const std::string& job_id, int rank) = 0;
+    // Reports that the first trainer of a later attempt attaches: those of earlier ones have ended,
+    // or are to change nothing any more.
+    virtual void OnAttemptBegun(const std::string& job_id, uint32_t attempt) = 0;
   };
 
   // `end_with_jobs`: once the last job has left, no other may join, and `on_empty` is called
@@ -73,6 +76,7 @@ class JobRegistry {
     JobRole role() const noexcept { return role_; }
     int rank() const noexcept { return rank_; }
     int world_size() const noexcept { return world_size_; }
+    uint32_t attempt() const noexcept { return attempt_; }
 
    private:
     friend class JobRegistry;
@@ -85,13 +89,15 @@ class JobRegistry {
           counters_(std::move(counters)),
           role_(member.role),
           rank_(member.rank),
-          world_size_(member.world_size) {}
+          world_size_(member.world_size),
+          attempt_(member.attempt) {}
     JobRegistry& registry_;
     const std::string job_id_;
     const uint64_t job_number_, key_;
     const std::shared_ptr<JobCounters> counters_;
     const JobRole role_;
     const int rank_, world_size_;
+    const uint32_t attempt_;
   };
 
   // Throws Error(kInvalid) if one of them is too long, or the id is not UTF-8.

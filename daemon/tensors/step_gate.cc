@@ -7,6 +7,16 @@
 #include "daemon/tensors/push_client.h"
 
 namespace graphd {
+namespace {
+
+Error StartedAgain(const std::string& job, uint32_t attempt) {
+  return {ErrorCode::kDenied,
+          StrCat("step: job ", job, " was started again (attempt ", attempt,
+                 "), and this trainer is of an earlier attempt; it should end")};
+}
+
+}  // namespace
+
 // A complete step: its parts joined to one push, and the callbacks that wait for it.
 struct StepGate::JoinedStep {
   std::vector<int64_t> rows;
@@ -54,7 +64,9 @@ std::shared_ptr<StepGate::Gate> StepGate::Find(const std::string& job, uint32_t 
   auto& gate = gates_[{job, table}];
   if (!gate) {
     gate = std::make_shared<Gate>();
-    gate->waiting_bytes = found->second;
+    gate->waiting_bytes = found->second.waiting_bytes;
+    const MutexLock unshared(gate->mutex);
+    gate->attempt = found->second.attempt;
   }
   return gate;
 }
@@ -69,9 +81,10 @@ void StepGate::CheckRoom(const Gate& gate, const Part& part, size_t bytes, size_
         " of parts of this job's steps wait for other trainers already; try again");
 }
 
-void StepGate::AddPart(const store::TensorHost::SharePtr& share, const std::string& job, int rank,
-                       int world_size, const store::UpdateRule& rule, uint64_t number, Part part,
-                       store::Pipeline::Done done) {
+void StepGate::AddPart(const store::TensorHost::SharePtr& share, const std::string& job,
+                       const Trainer& trainer, const store::UpdateRule& rule, uint64_t number,
+                       Part part, store::Pipeline::Done done) {
+  const int rank = trainer.rank;
   store::Push push;
   push.rule = rule;
   push.rows = part.rows;
@@ -80,6 +93,7 @@ void StepGate::AddPart(const store::TensorHost::SharePtr& share, const std::stri
   const auto gate = Find(job, share->table->id());
   MutexLock lock(gate->mutex);
   if (gate->over) Throw(ErrorCode::kUnavailable, "step: job ", job, " has left");
+  if (trainer.attempt < gate->attempt) throw StartedAgain(job, gate->attempt);
   // A push under way, perhaps one that waits for a checkpoint, may still fail: only the store's own
   // sequence number says that a step was applied.
   const auto pushed = gate->pushed.lock();
@@ -110,11 +124,11 @@ void StepGate::AddPart(const store::TensorHost::SharePtr& share, const std::stri
   const size_t bytes = part.payload.size() + part.rows.size() * sizeof(int64_t);
   const auto before = step.parts.find(rank);
   const size_t freed = before == step.parts.end() ? 0 : before->second.bytes;
-  const size_t missing = static_cast<size_t>(world_size) - step.parts.size();
+  const size_t missing = static_cast<size_t>(trainer.world_size) - step.parts.size();
   if (missing > 1 || before != step.parts.end()) CheckRoom(*gate, part, bytes, freed);
   *gate->waiting_bytes += bytes - freed;
   step.parts[rank] = {std::move(part), std::move(done), bytes};
-  if (step.parts.size() < static_cast<size_t>(world_size)) return;
+  if (step.parts.size() < static_cast<size_t>(trainer.world_size)) return;
   Step complete = std::move(step);
   gate->steps.erase(number);
   const auto joined = Join(*gate, job, number, complete);
@@ -179,13 +193,10 @@ void StepGate::Push(const std::shared_ptr<JoinedStep>& joined) {
 
 void StepGate::OnJobJoined(const std::string& job) {
   const MutexLock lock(mutex_);
-  auto& waiting_bytes = jobs_[job];
-  if (!waiting_bytes) waiting_bytes = std::make_shared<std::atomic<size_t>>(0);
+  jobs_.try_emplace(job);
 }
 
-void StepGate::DropSteps(Gate& gate, bool job_left, std::vector<store::Pipeline::Done>& waiting) {
-  const MutexLock lock(gate.mutex);
-  gate.over = job_left;
+void StepGate::DropSteps(Gate& gate, std::vector<store::Pipeline::Done>& waiting) {
   for (auto& [number, step] : gate.steps) {
     for (auto& [rank, part] : step.parts) {
       *gate.waiting_bytes -= part.bytes;
@@ -195,16 +206,41 @@ void StepGate::DropSteps(Gate& gate, bool job_left, std::vector<store::Pipeline:
   gate.steps.clear();
 }
 
+template <class F>
+void StepGate::ForEachGate(const std::string& job, const F& f) {
+  for (auto at = gates_.lower_bound({job, 0}); at != gates_.end() && at->first.first == job; ++at) {
+    const MutexLock lock(at->second->mutex);
+    f(*at->second);
+  }
+}
+
 void StepGate::TrainerLeft(const std::string& job, int rank) {
   std::vector<store::Pipeline::Done> waiting;
   {
     const MutexLock lock(mutex_);
-    for (auto at = gates_.lower_bound({job, 0}); at != gates_.end() && at->first.first == job;
-         ++at) {
-      DropSteps(*at->second, /*job_left=*/false, waiting);
-    }
+    ForEachGate(job, [&](Gate& gate) {
+      gate.mutex.AssumeHeld();
+      DropSteps(gate, waiting);
+    });
   }
   const Error error(ErrorCode::kUnavailable, StrCat("step: trainer ", rank, " has left the job"));
+  for (const auto& done : waiting) done(&error);
+}
+
+void StepGate::OnAttemptBegun(const std::string& job, uint32_t attempt) {
+  std::vector<store::Pipeline::Done> waiting;
+  {
+    const MutexLock lock(mutex_);
+    const auto found = jobs_.find(job);
+    if (found == jobs_.end()) return;
+    found->second.attempt = attempt;
+    ForEachGate(job, [&](Gate& gate) {
+      gate.mutex.AssumeHeld();
+      gate.attempt = attempt;
+      DropSteps(gate, waiting);
+    });
+  }
+  const Error error = StartedAgain(job, attempt);
   for (const auto& done : waiting) done(&error);
 }
 
@@ -212,12 +248,12 @@ void StepGate::OnJobLeft(const std::string& job) {
   std::vector<store::Pipeline::Done> dropped;
   const MutexLock lock(mutex_);
   jobs_.erase(job);
-  std::erase_if(gates_, [&](const auto& entry) {
-    if (entry.first.first != job) return false;
-    mutex_.AssumeHeld();
-    DropSteps(*entry.second, /*job_left=*/true, dropped);
-    return true;
+  ForEachGate(job, [&](Gate& gate) {
+    gate.mutex.AssumeHeld();
+    gate.over = true;
+    DropSteps(gate, dropped);
   });
+  std::erase_if(gates_, [&](const auto& entry) { return entry.first.first == job; });
 }
 
 }  // namespace graphd

@@ -33,6 +33,12 @@ class StepGate {
     JobShare share{};
   };
 
+  // The trainer that sends a part. An attempt is one start of the job's trainers by graphctl.
+  struct Trainer {
+    int rank = 0, world_size = 1;
+    uint32_t attempt = 0;
+  };
+
   // The limit on a job's parts that wait. Parts beyond it are refused, and those that wait while
   // the job uses more than half of its share of memory, except a part that completes a step: parts
   // must leave room for those that they wait for.
@@ -46,15 +52,18 @@ class StepGate {
   // pushed; at once if the step was pushed before; with Error(kUnavailable) when a trainer leaves.
   // A part that is added again replaces the first, whose `done` is dropped. Throws Error(kInvalid)
   // for a step that is not the next one or an update rule that differs from the other trainers',
-  // Error(kOverloaded), Error(kUnavailable) for a job that is not attached, and what
-  // TensorHost::Submit throws.
-  void AddPart(const store::TensorHost::SharePtr& share, const std::string& job, int rank,
-               int world_size, const store::UpdateRule& rule, uint64_t step, Part part,
+  // Error(kOverloaded), Error(kUnavailable) for a job that is not attached, Error(kDenied) if a
+  // later attempt of the job has begun, and what TensorHost::Submit throws.
+  void AddPart(const store::TensorHost::SharePtr& share, const std::string& job,
+               const Trainer& trainer, const store::UpdateRule& rule, uint64_t step, Part part,
                store::Pipeline::Done done);
   // Returns the job's last step that was pushed; 0: none.
   uint64_t LastStep(const store::TensorHost::SharePtr& share, const std::string& job) const;
   void OnJobJoined(const std::string& job);
   void TrainerLeft(const std::string& job, int rank);
+  // Drops the parts of earlier attempts, and refuses those that come later: a thread may have begun
+  // to add one before its trainer's connection was closed.
+  void OnAttemptBegun(const std::string& job, uint32_t attempt);
   void OnJobLeft(const std::string& job);
 
  private:
@@ -76,7 +85,8 @@ class StepGate {
     std::map<uint64_t, Step> steps GRAPHD_GUARDED_BY(mutex);
     // The last step that was pushed; while pushes are held, the store may not have it yet.
     std::weak_ptr<JoinedStep> pushed GRAPHD_GUARDED_BY(mutex);
-    bool over GRAPHD_GUARDED_BY(mutex) = false;  // the job has left
+    bool over GRAPHD_GUARDED_BY(mutex) = false;     // the job has left
+    uint32_t attempt GRAPHD_GUARDED_BY(mutex) = 0;  // of the job; parts of earlier ones are refused
     Mutex pushing{Mutex::kHeldLong};  // held while a step is pushed, to keep steps in order
   };
   using Key = std::pair<std::string, uint32_t>;  // job, table
@@ -85,14 +95,22 @@ class StepGate {
   static std::shared_ptr<JoinedStep> Join(Gate& gate, const std::string& job, uint64_t number,
                                           Step& step);
   void Push(const std::shared_ptr<JoinedStep>& joined);
-  void DropSteps(Gate& gate, bool job_left, std::vector<store::Pipeline::Done>& waiting)
-      GRAPHD_REQUIRES(mutex_);
+  static void DropSteps(Gate& gate, std::vector<store::Pipeline::Done>& waiting)
+      GRAPHD_REQUIRES(gate.mutex);
+  // Calls f(gate) for each gate of a job, with the gate's mutex held.
+  template <class F>
+  void ForEachGate(const std::string& job, const F& f) GRAPHD_REQUIRES(mutex_);
 
   store::TensorHost& host_;
   const std::shared_ptr<FairPushes> pushes_;
   Mutex mutex_;  // taken before a gate's
-  // Attached jobs, with the bytes of their parts that wait; parts of others would never be removed.
-  std::map<std::string, std::shared_ptr<std::atomic<size_t>>> jobs_ GRAPHD_GUARDED_BY(mutex_);
+  struct Job {
+    // The bytes of its parts that wait.
+    std::shared_ptr<std::atomic<size_t>> waiting_bytes = std::make_shared<std::atomic<size_t>>(0);
+    uint32_t attempt = 0;
+  };
+  // Attached jobs; parts of others would never be removed.
+  std::map<std::string, Job> jobs_ GRAPHD_GUARDED_BY(mutex_);
   std::map<Key, std::shared_ptr<Gate>> gates_ GRAPHD_GUARDED_BY(mutex_);
 };
 

@@ -216,12 +216,13 @@ kj::Promise<void> TensorService::Stage(StageContext context, const RequestPtr& r
   return ExecuteOnRows(
              request, requests_.pools().row_changes,
              change->push.payload.size() + change->ids.size() * kWorkPerRow, 1,
-             [this_job = member_.job_id(), rank = member_.rank(), world_size = member_.world_size(),
+             [this_job = member_.job_id(),
+              trainer = StepGate::Trainer{member_.rank(), member_.world_size(), member_.attempt()},
               &steps = steps_, change, step, request, account = requests_.buffers()->account(),
               share = requests_.job(), done = std::move(completion.done)](size_t, WorkerScratch&) {
                change->ToRows();
                request->SetState(RequestState::kWaitsForTrainers);
-               steps.AddPart(change->share, this_job, rank, world_size, change->push.rule, step,
+               steps.AddPart(change->share, this_job, trainer, change->push.rule, step,
                              {change->rows, change->push.payload, change, account, share}, done);
              })
       .then([promise = kj::mv(completion.promise)]() mutable { return kj::mv(promise); })

@@ -103,6 +103,9 @@ struct DaemonServices::Input::Watch final : JobRegistry::Observer {
     graphs.OnJobLeft(job);
   }
   void TrainerLeft(const std::string& job, int rank) override { steps.TrainerLeft(job, rank); }
+  void OnAttemptBegun(const std::string& job, uint32_t attempt) override {
+    steps.OnAttemptBegun(job, attempt);
+  }
   GraphVersions& graphs;
   store::TensorHost& tensors;
   StepGate& steps;

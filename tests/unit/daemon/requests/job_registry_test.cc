@@ -23,12 +23,17 @@ class JobRegistryTest : public ::testing::Test, public JobRegistry::Observer {
   void OnJobLeft(const std::string& job) override { told_.push_back("left " + job); }
   void OnJobEnded(const std::string& job) override { told_.push_back("ended " + job); }
   void TrainerLeft(const std::string&, int) override {}
+  void OnAttemptBegun(const std::string& job, uint32_t attempt) override {
+    told_.push_back("attempt " + std::to_string(attempt) + " of " + job);
+  }
 
  protected:
   std::unique_ptr<JobRegistry::Membership> Join(const std::string& job, int rank = 0,
                                                 int world_size = 1,
-                                                std::function<void()> on_end = {}) {
+                                                std::function<void()> on_end = {},
+                                                uint32_t attempt = 0) {
     JobMember member;
+    member.attempt = attempt;
     member.job_id = job;
     member.rank = rank;
     member.world_size = world_size;
@@ -101,6 +106,19 @@ TEST_F(JobRegistryTest, CountsWhatIsDoneForAJobUntilItHasLeft) {
   EXPECT_EQ(registry_.Jobs()[0].requests, 6U);
   EXPECT_EQ(registry_.Jobs()[0].rows_served, 40U);
   EXPECT_EQ(registry_.Jobs()[1].requests, 0U);
+}
+
+TEST_F(JobRegistryTest, ReportsALaterAttemptOnceAndRefusesTrainersOfEarlierOnes) {
+  int ended = 0;
+  auto outdated = Join(
+      "night", 0, 2, [&] { ended++; }, 1);
+  told_.clear();
+  const auto first = Join("night", 0, 3, {}, 2), second = Join("night", 1, 3, {}, 2);
+  EXPECT_THAT(told_, ElementsAre("attempt 2 of night"));
+  EXPECT_EQ(ended, 1);
+  EXPECT_THROW(Join("night", 1, 2, {}, 1), Error);
+  outdated = nullptr;
+  EXPECT_THAT(told_, ElementsAre("attempt 2 of night"));
 }
 
 TEST_F(JobRegistryTest, EndsAJobAndRefusesItAfterwards) {

@@ -37,12 +37,12 @@ class StepGateTest : public ::testing::Test {
 
   // Adds a trainer's part of a step: a gradient for one row.
   std::future<std::string> AddPart(int rank, uint64_t step, int64_t row, float gradient,
-                                   int world_size = 2) {
+                                   int world_size = 2, uint32_t attempt = 0) {
     auto result = std::make_shared<std::promise<std::string>>();
     auto values = std::make_shared<std::vector<float>>(1, gradient);
     const auto bytes = std::as_bytes(std::span<const float>(*values));
     gate_->AddPart(
-        share_, "job", rank, world_size, rule_, step, {{row}, bytes, values},
+        share_, "job", {rank, world_size, attempt}, rule_, step, {{row}, bytes, values},
         [result](const Error* error) { result->set_value(error ? error->what() : "done"); });
     return result->get_future();
   }
@@ -123,6 +123,25 @@ TEST_F(StepGateTest, APartThatIsAddedAgainWhileACheckpointHoldsItsStepWaitsForIt
   EXPECT_EQ(first.get(), "done");
   EXPECT_EQ(lost.get(), "done");
   EXPECT_EQ(Row(0), -3.0F);
+}
+
+TEST_F(StepGateTest, PartsOfEarlierAttemptsAreDroppedAndRefused) {
+  auto dropped = AddPart(2, 1, 0, 8.0F, 3, 1);
+  gate_->OnAttemptBegun("job", 2);
+  EXPECT_EQ(
+      dropped.get(),
+      "step: job job was started again (attempt 2), and this trainer is of an earlier attempt; "
+      "it should end");
+  // As a thread adds it that has begun before.
+  EXPECT_THROW(AddPart(0, 1, 0, 8.0F, 3, 1), Error);
+  auto first = AddPart(0, 1, 0, 2.0F, 2, 2);
+  EXPECT_TRUE(IsOpen(first));
+  AddPart(1, 1, 0, 4.0F, 2, 2).get();
+  EXPECT_EQ(first.get(), "done");
+  EXPECT_EQ(Row(0), -3.0F);
+  gate_->OnJobLeft("job");
+  gate_->OnJobJoined("job");
+  EXPECT_EQ(AddPart(0, 2, 0, 1.0F, 1, 1).get(), "done");
 }
 
 TEST_F(StepGateTest, PartsAreRefusedAfterTheirJobHasLeft) {
