@@ -4,15 +4,19 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cctype>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -23,6 +27,7 @@ namespace {
 struct ProcessEntry {
   pid_t pid, parent;
   char state;
+  unsigned long long start;  // in ticks since the machine's
 };
 
 // The name in /proc/PID/stat may contain any character, so fields are counted from its last ')'.
@@ -35,11 +40,12 @@ bool ReadEntry(const char* pid_text, ProcessEntry& entry) {
   if (size <= 0) return false;
   text[size] = '\0';
   const char* after_name = std::strrchr(text, ')');
-  if (!after_name || std::strlen(after_name) < 5) return false;
   entry.pid = static_cast<pid_t>(std::atol(pid_text));
-  entry.state = after_name[2];
-  entry.parent = static_cast<pid_t>(std::atol(after_name + 4));
-  return true;
+  return after_name &&
+         std::sscanf(
+             after_name,
+             ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+             &entry.state, &entry.parent, &entry.start) == 3;
 }
 
 std::multimap<pid_t, ProcessEntry> ProcessesByParent() {
@@ -56,11 +62,12 @@ std::multimap<pid_t, ProcessEntry> ProcessesByParent() {
   return processes;
 }
 
-}  // namespace
-
-std::vector<pid_t> Descendants(pid_t root, pid_t spared) {
+// Returns every living process below `root` (without `root` itself and zombies), except `spared`
+// and its descendants.
+std::vector<ProcessEntry> LivingBelow(pid_t root, pid_t spared) {
   const auto processes = ProcessesByParent();
-  std::vector<pid_t> found, open = {root};
+  std::vector<ProcessEntry> found;
+  std::vector<pid_t> open = {root};
   while (!open.empty()) {
     const pid_t parent = open.back();
     open.pop_back();
@@ -68,19 +75,29 @@ std::vector<pid_t> Descendants(pid_t root, pid_t spared) {
       const ProcessEntry& entry = at->second;
       if (entry.pid == spared) continue;
       open.push_back(entry.pid);
-      if (entry.state != 'Z' && entry.state != 'X') found.push_back(entry.pid);
+      if (entry.state != 'Z' && entry.state != 'X') found.push_back(entry);
     }
   }
   return found;
 }
 
+// Kills a process, and no later one with its number. Returns whether it was still there.
+bool Kill(const ProcessEntry& process) {
+  const UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
+  ProcessEntry now{};
+  return fd && ReadEntry(std::to_string(process.pid).c_str(), now) && now.start == process.start &&
+         ::syscall(SYS_pidfd_send_signal, fd.get(), SIGKILL, nullptr, 0) == 0;
+}
+
+}  // namespace
+
 int KillDescendants(pid_t spared, double max_seconds) {
   const Clock::time_point start = Clock::now();
   std::set<pid_t> killed;
   while (true) {
-    const std::vector<pid_t> alive = Descendants(::getpid(), spared);
-    for (pid_t pid : alive) {
-      if (::kill(pid, SIGKILL) == 0) killed.insert(pid);
+    const std::vector<ProcessEntry> alive = LivingBelow(::getpid(), spared);
+    for (const ProcessEntry& process : alive) {
+      if (Kill(process)) killed.insert(process.pid);
     }
     if (alive.empty() || SecondsSince(start) > max_seconds) return static_cast<int>(killed.size());
     const timespec pause{0, 2'000'000};

@@ -2,21 +2,15 @@
 #pragma once
 #include <sys/types.h>
 
-#include <string>
-#include <vector>
-
 // Finds and kills all processes that a process has started, by their parents in /proc. With
 // PR_SET_CHILD_SUBREAPER, no process that a trainer starts can leave this tree: neither through a
 // new session nor through its parent's death.
 
 namespace graphd::ctl {
 
-// Returns every living process below `root` (without `root` itself and zombies), except `spared`
-// and its descendants.
-std::vector<pid_t> Descendants(pid_t root, pid_t spared);
-
-// Sends SIGKILL to every descendant until none is alive or `max_seconds` have passed; once if
-// `max_seconds` is 0. Reaps none of them. Returns the number of killed processes.
+// Sends SIGKILL to every descendant of this process, except `spared` and its descendants, until
+// none is alive or `max_seconds` have passed; once if `max_seconds` is 0. Reaps none of them.
+// Returns the number of killed processes.
 int KillDescendants(pid_t spared, double max_seconds);
 
 }  // namespace graphd::ctl
