@@ -12,10 +12,35 @@ namespace {
 
 int g_exit_code = 0;
 
+// Returns the message of an error in the command line, with the command whose --help explains it.
+std::string FailureText(const CLI::App* app, const CLI::Error& error) {
+  const CLI::App* verb = app;
+  std::string said = app->get_name(), verbs;
+  while (!verb->get_subcommands().empty()) {
+    verb = verb->get_subcommands().front();
+    said += " " + verb->get_name();
+  }
+  const auto is_shown = [](const CLI::App* each) { return !each->get_group().empty(); };
+  for (const CLI::App* each : verb->get_subcommands(is_shown)) {
+    verbs += (verbs.empty() ? "" : ", ") + each->get_name();
+  }
+  std::string text = error.what();
+  if (error.get_name() == "RequiredError") {
+    const CLI::Option* option = verb->get_option_no_throw(text.substr(0, text.find(' ')));
+    if (option != nullptr) {
+      text += " (" + option->get_description() + ")";
+    } else if (!verbs.empty()) {
+      text = "give one of: " + verbs;
+    }
+  }
+  return "graphctl: " + text + "; see " + said + " --help\n";
+}
+
 int Run(int argc, char** argv) {
   CLI::App app("graphctl: partitions graphs, runs graphd servers and training jobs on them",
                "graphctl");
   app.require_subcommand(1);
+  app.failure_message(FailureText);
   app.set_version_flag("--version", "graphctl " GRAPHD_VERSION);
   UserCommand command;
   AddLaunch(app, command);

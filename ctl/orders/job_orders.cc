@@ -99,8 +99,8 @@ bool AllWait(const std::vector<uint32_t>& numbers, const nlohmann::json& state) 
 void CheckRestart(const RestartSpec& restart, const nlohmann::json& state, bool lives) {
   if (!lives || IsOver(state)) {
     Throw(ErrorCode::kNotFound, "job ", restart.job, " has ended; `graphctl wait ", restart.job,
-          "` says how; launch it again instead, and it resumes from its last checkpoint if it "
-          "gets the prefix of its checkpoints");
+          "` says how; launch it again instead: trainers that call graphd.checkpoint.latest with "
+          "the prefix of its checkpoints resume from the last one");
   }
   if (!ValueOr(state, "detached", false)) {
     Throw(ErrorCode::kInvalid, "job ", restart.job,

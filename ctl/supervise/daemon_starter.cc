@@ -240,7 +240,8 @@ bool DaemonStarter::TryLock() {
   if (log_lock_) return true;
   if (spec_.part_config.empty()) {
     Throw(ErrorCode::kUnavailable, "no server '", spec_.server_name, "' runs at ",
-          HostPort(spec_.address, spec_.port), ", and --part_config is required to start one");
+          HostPort(spec_.address, spec_.port), ", and --part_config is required to start one",
+          OtherServersHint(directory_));
   }
   MakeRuntimeDirectory(spec_.runtime_dir, directory_);
   UniqueFd log = OpenFile(log_path_, O_WRONLY | O_CREAT | O_APPEND, 0644);

@@ -105,7 +105,7 @@ const char* SeverityName(Finding::Severity severity) {
 }
 
 void PrintText(const std::vector<ExaminedHost>& hosts, const std::vector<Finding>& findings,
-               size_t faults) {
+               size_t faults, bool has_part_config) {
   for (size_t i = 0; i < hosts.size(); i++) {
     const std::string state =
         hosts[i].facts ? Describe(*hosts[i].facts, hosts[i].only_trainers) : "no answer";
@@ -118,6 +118,7 @@ void PrintText(const std::vector<ExaminedHost>& hosts, const std::vector<Finding
   }
   std::printf("%zu %s, %zu %s\n", faults, faults == 1 ? "fault" : "faults",
               findings.size() - faults, findings.size() - faults == 1 ? "warning" : "warnings");
+  if (!has_part_config) std::puts("the graph was not checked; give --part_config to check it");
 }
 
 void PrintJson(const std::vector<ExaminedHost>& hosts, const std::vector<Finding>& findings) {
@@ -151,7 +152,7 @@ void Run(DoctorArguments& arguments) {
   if (arguments.json) {
     PrintJson(hosts, findings);
   } else {
-    PrintText(hosts, findings, faults);
+    PrintText(hosts, findings, faults, !arguments.hosts.server.part_config.empty());
   }
   if (faults != 0) SetExitCode(kFaultsFound);
 }

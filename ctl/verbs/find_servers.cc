@@ -78,7 +78,11 @@ std::vector<FoundServer> FindServers(const HostOptions& options, const std::stri
 std::string NoServerText(const HostOptions& options, const std::string& runtime_dir, bool named) {
   const std::string& name = options.server.server_name;
   const std::string hint = named ? OtherServersHint(StrCat(runtime_dir, "/", name)) : "";
-  return StrCat("no server ", named ? StrCat("'", name, "' ") : "", "runs in ", runtime_dir, hint);
+  return StrCat("no server ", named ? StrCat("'", name, "' ") : "", "runs in ", runtime_dir, hint,
+                hint.empty()
+                    ? "; `graphctl server start` starts one, and --ip_config FILE finds those "
+                      "of other machines"
+                    : "");
 }
 
 std::string RuntimeDirOf(const HostOptions& options) {

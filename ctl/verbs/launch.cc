@@ -147,7 +147,9 @@ void Launch(LaunchArguments& arguments, const UserCommand& command) {
   HostOptions& hosts = arguments.hosts;
   const bool by_slurm = arguments.launcher == "slurm", is_local = arguments.launcher == "local";
   if (hosts.ip_config.empty() && !by_slurm && !is_local) {
-    Throw(ErrorCode::kInvalid, "launch: --ip_config is missing; it names the hosts");
+    Throw(ErrorCode::kInvalid,
+          "launch: give --ip_config FILE, with a line 'ADDRESS [PORT]' for each host, or "
+          "--launcher local");
   }
   Resolve(hosts);
   CheckAssignments(arguments.launch.extra_envs);

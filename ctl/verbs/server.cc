@@ -136,7 +136,8 @@ void Status(ServerArguments& arguments) {
 }  // namespace
 
 void AddServer(CLI::App& app) {
-  CLI::App* verb = app.add_subcommand("server", "Start, stop and show the daemons of a server");
+  CLI::App* verb =
+      app.add_subcommand("server", "Start, stop, show and control the daemons of a server");
   verb->require_subcommand(1);
   verb->footer(kServerExamples);
   struct Action {
@@ -155,7 +156,9 @@ void AddServer(CLI::App& app) {
     AddServerStartOptions(*sub, arguments->hosts);
     sub->add_flag("--json", arguments->json, "Print JSON");
     if (action.run == Stop) {
-      sub->add_flag("--force", arguments->force, "Stop them even while jobs are attached");
+      sub->add_flag("--force", arguments->force,
+                    "Stop them even while jobs are attached, whose trainers then wait for them "
+                    "or fail");
       sub->add_option("--timeout", arguments->timeout,
                       "Seconds until they end even if changed rows are not written back; these "
                       "stay in memory files or in the push log, for the next start on the machine")

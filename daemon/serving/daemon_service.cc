@@ -212,10 +212,11 @@ kj::Promise<void> DaemonService::shutdown(ShutdownContext context) {
             "its machine");
     }
     context_.access.Require(peer_, Role::kOperator, "stop this server");
-    const size_t jobs = context_.jobs.num_jobs();
-    if (jobs > 0 && !context.getParams().getForce()) {
-      Throw(ErrorCode::kExists, jobs, jobs == 1 ? " job is" : " jobs are",
-            " attached; stop them first (graphctl stop), or use --force");
+    const std::vector<JobStatus> jobs = context_.jobs.Jobs();
+    if (!jobs.empty() && !context.getParams().getForce()) {
+      Throw(ErrorCode::kExists, jobs.size(), jobs.size() == 1 ? " job is" : " jobs are",
+            " attached (", jobs.front().job_id, jobs.size() == 1 ? ")" : " and others)",
+            "; end with `graphctl stop JOB` what should not run, or use --force");
     }
     const double timeout = context.getParams().getTimeoutSeconds();
     LogInfo({.peer = peer_.LogName(), .op = "shutdown"}, "asked to stop by pid ", peer_.pid,

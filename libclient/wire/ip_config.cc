@@ -237,7 +237,8 @@ std::string OtherServersHint(const std::string& socket_directory) {
     if (names.size() > kMostHinted) break;
   }
   if (names.empty()) return {};
-  return StrCat("; in ", runtime_dir, " there are sockets of ", FirstOf(std::move(names)));
+  return StrCat("; --server_name may be mistyped: in ", runtime_dir, " there are servers ",
+                FirstOf(std::move(names)));
 }
 
 std::string OtherSocketsHint(const std::string& socket_path) {

@@ -295,9 +295,9 @@ _graphctl() {
     'logs')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
-        --trainer_hosts --lines'
+        --trainer_hosts --lines -f'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
-        --ssh-accept-new --connect-timeout --host-timeout --trainer-hosts'
+        --ssh-accept-new --connect-timeout --host-timeout --trainer-hosts --follow'
       ;;
     'partition')
       options='-h --help --input --input_format --add_reverse --split --edges --nodes --num_nodes

@@ -67,10 +67,11 @@ void JobFollower::OnState(size_t index, const nlohmann::json& header) {
   attempt_ = attempt;
   if (tells_news_) {
     const int num_trainers = ValueOr(host.state, "world_size", 0);
-    PrintMessage(StrCat("job ", follow_.job, " has started its trainers again (",
-                        ValueOr(host.state, "restarts", uint64_t{0}), " of ",
-                        ValueOr(host.state, "max_restarts", uint64_t{0}), "), with ", num_trainers,
-                        num_trainers == 1 ? " trainer" : " trainers"));
+    PrintMessage(StrCat("job ", follow_.job, " has started again with ", num_trainers,
+                        num_trainers == 1 ? " trainer" : " trainers", " (restart ",
+                        ValueOr(host.state, "restarts", uint64_t{0}), " of the ",
+                        ValueOr(host.state, "max_restarts", uint64_t{0}),
+                        " that --max_restarts allows)"));
   }
 }
 

@@ -10,8 +10,8 @@ namespace {
 
 constexpr const char* kLogsExamples = R"(
 Shows the output of a job's trainers that is kept on its hosts, also after the job's end: of each
-trainer up to 32 MiB. `graphctl attach` shows what comes later, too. `graphctl server logs` shows the
-logs of the servers.
+trainer up to 32 MiB. With -f, shows what comes later, too, until the job ends, as `graphctl attach`
+does. `graphctl server logs` shows the logs of the servers.
 
 Examples:
   graphctl logs 1120-130501-4711 --ip_config ip_config.txt
@@ -21,6 +21,7 @@ Examples:
 struct LogsArguments {
   JobOptions job;
   int64_t lines = -1;
+  bool follow = false;
 };
 
 }  // namespace
@@ -33,11 +34,15 @@ void AddLogs(CLI::App& app) {
   verb->add_option("--lines", arguments->lines,
                    "Show only the last lines of each trainer (default: all that is kept)")
       ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000}));
+  verb->add_flag(
+      "-f,--follow", arguments->follow,
+      "Show what comes later, too, until the job ends; its exit code becomes graphctl's");
   verb->callback([arguments] {
     JobOptions& options = arguments->job;
     const std::vector<HostPlan> hosts = PlanJobHosts(options, HostAction::kFollowJob);
-    SetExitCode(JobFollower(hosts, options.hosts, {options.job, true, arguments->lines, false},
-                            /*tells_news=*/false)
+    SetExitCode(JobFollower(hosts, options.hosts,
+                            {options.job, true, arguments->lines, arguments->follow},
+                            /*tells_news=*/arguments->follow)
                     .Run());
   });
 }

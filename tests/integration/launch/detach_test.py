@@ -68,9 +68,12 @@ class Detached(DetachTest):
         self.assertEqual(watcher.returncode, 130)
         self.assertIn(f"job {job} goes on; `graphctl stop {job}`", said)
         # On a host of the job, its id is enough.
-        watcher = self.start("attach", job)
-        self.assertIn("up", read_line(watcher.stdout))
+        watcher, follower = self.start("attach", job), self.start("logs", "-f", job)
+        for shown in (watcher, follower):
+            self.assertIn("up", read_line(shown.stdout))
         self.write("finish", "")
+        out, said = follower.communicate(timeout=DEADLINE * SLOW)
+        self.assertEqual((follower.returncode, out.count("done")), (0, 4), said)
         out, said = watcher.communicate(timeout=DEADLINE * SLOW)
         self.assertEqual(watcher.returncode, 0, said)
         self.assertEqual(out.count("done"), 4)
@@ -243,7 +246,7 @@ class Restarts(DetachTest):
         self.write("finish", "")
         waited = self.on_job("wait", job)
         self.assertEqual(waited.returncode, 0, waited.stderr)
-        self.assertIn("has started its trainers again (1 of 1)", waited.stderr)
+        self.assertIn("(restart 1 of the 1 that --max_restarts allows)", waited.stderr)
         self.all_gone()
 
     def test_a_user_restarts_a_job_with_another_number_of_trainers(self):

@@ -247,7 +247,7 @@ TEST(Attach, StatusListsPartitionsAndJobs) {
   EXPECT_EQ(status.jobs[0].job_id, "test");
   ASSERT_EQ(status.jobs[0].members.size(), 1u);
   EXPECT_EQ(status.jobs[0].members[0].pid, ::getpid());
-  EXPECT_THAT(ErrorOf([&] { control->Shutdown(false); }), HasSubstr("1 job is attached"));
+  EXPECT_THAT(ErrorOf([&] { control->Shutdown(false); }), HasSubstr("1 job is attached ("));
   session.reset();
 }
 
