@@ -86,7 +86,7 @@ class StepGate {
     // The last step that was pushed; while pushes are held, the store may not have it yet.
     std::weak_ptr<JoinedStep> pushed GRAPHD_GUARDED_BY(mutex);
     bool over GRAPHD_GUARDED_BY(mutex) = false;     // the job has left
-    uint32_t attempt GRAPHD_GUARDED_BY(mutex) = 0;  // of the job; parts of earlier ones are refused
+    uint32_t attempt GRAPHD_GUARDED_BY(mutex) = 0;  // parts of earlier ones are refused
     Mutex pushing{Mutex::kHeldLong};  // held while a step is pushed, to keep steps in order
   };
   using Key = std::pair<std::string, uint32_t>;  // job, table

@@ -132,7 +132,7 @@ TEST_F(StepGateTest, PartsOfEarlierAttemptsAreDroppedAndRefused) {
       dropped.get(),
       "step: job job was started again (attempt 2), and this trainer is of an earlier attempt; "
       "it should end");
-  // As a thread adds it that has begun before.
+  // A thread that has begun before adds it now.
   EXPECT_THROW(AddPart(0, 1, 0, 8.0F, 3, 1), Error);
   auto first = AddPart(0, 1, 0, 2.0F, 2, 2);
   EXPECT_TRUE(IsOpen(first));
