@@ -9,6 +9,7 @@ from typing import Any
 from . import arrow_tables
 from .errors import InvalidError
 from .input_names import Names, ids_or_names
+from .labels import Labels, is_text, labels_of
 from .table_columns import Columns, end_columns, grouped, ordered
 from .typing import Triple
 
@@ -48,16 +49,33 @@ def features_of(frame: Any, names: Sequence[Any]) -> Columns:
 
 
 def _numbers(frame: Any, columns: Any) -> Any:
-    """Returns a column, or several together, as an array. Lists and categories, for which pandas
-    has Python objects, are read through Arrow."""
+    """Returns a column, or several together, as an array or as labels. Lists and texts, for which
+    pandas has Python objects, are read through Arrow if this pandas can export them."""
     array = frame[columns].to_numpy()
     if array.dtype.kind in "biuf" or isinstance(columns, list):
         return array
     if not hasattr(frame, "__arrow_c_stream__"):
-        raise InvalidError(
-            f"column {columns!r} of the frame has the dtype {frame[columns].dtype}, expected numbers; "
-            "lists and categories need pandas 2.2 or newer, and pyarrow; or drop the column"
-        )
+        return _labels(frame[columns])
     # Without its index, which a frame exports as a further column.
     table = frame[[columns]].reset_index(drop=True)
     return arrow_tables.columns_of(table, "the frame")[str(columns)].feature()
+
+
+def _labels(column: Any) -> Labels:
+    """Returns the labels of a column of text or of categories that are texts."""
+    import numpy
+
+    if column.dtype == "category":
+        texts, codes = list(column.cat.categories), column.cat.codes.to_numpy()
+        if all(isinstance(text, str) for text in texts):
+            missing = codes < 0
+            if not missing.any():
+                return Labels(codes.astype(numpy.int64), texts)
+            return Labels(numpy.where(missing, numpy.nan, codes).astype(numpy.float32), texts)
+    values = column.astype(object).where(column.notna(), None).to_numpy()
+    if not is_text(values):
+        raise InvalidError(
+            f"column {column.name!r} of the frame has the dtype {column.dtype}, expected numbers or "
+            "text; lists need pandas 2.2 or newer, and pyarrow; convert the column, or drop it"
+        )
+    return labels_of(str(column.name), values.tolist())

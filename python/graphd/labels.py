@@ -57,6 +57,14 @@ def labels_of(column: str, texts: Sequence[str | None]) -> Labels:
     return Labels(numbers, known)
 
 
+def is_text(array: Any) -> bool:
+    """Returns whether an array of NumPy has one text, or None, per row."""
+    if array.ndim != 1 or array.dtype.kind not in "UO":
+        return False
+    values = set(map(type, array.tolist()))
+    return str in values and values <= {str, type(None)}
+
+
 def _problem(column: str, known: Sequence[str], rows: int) -> str:
     """Returns why different texts are not labels, or ""."""
     if not known:

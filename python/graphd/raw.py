@@ -11,7 +11,7 @@ from . import arrow_tables, dataframes, input_names
 from .arguments import whole_number
 from .errors import InvalidError
 from .input_names import Names, ids_or_names
-from .labels import Labels
+from .labels import Labels, is_text, labels_of
 from .typing import Ids, Tensor, Triple
 
 NTYPE, ETYPE = "_N", ("_N", "_E", "_N")
@@ -82,10 +82,13 @@ def raw_graph(g: Any, num_nodes: Any = None, ndata: Any = None, edata: Any = Non
 
 
 def _check_features(by_type: Mapping[Any, Features]) -> None:
+    """Refuses features that are not numbers, and replaces arrays of text by labels."""
     import numpy
 
     for of, features in by_type.items():
         for name, given in features.items():
+            if isinstance(given, numpy.ndarray) and is_text(given):
+                features[name] = given = labels_of(name, given.tolist())
             values = given.numbers if isinstance(given, Labels) else given
             if not isinstance(values, numpy.ndarray) and not hasattr(values, "detach"):
                 raise InvalidError(
@@ -94,8 +97,9 @@ def _check_features(by_type: Mapping[Any, Features]) -> None:
                 )
             if isinstance(values, numpy.ndarray) and values.dtype.kind not in "biuf":
                 raise InvalidError(
-                    f"feature {name!r} of {of!r} has the dtype {values.dtype}; "
-                    "expected numbers or bool"
+                    f"feature {name!r} of {of!r} has the dtype {values.dtype} and the shape "
+                    f"{values.shape}; expected numbers, bool, or one text per row; convert it with "
+                    "astype, or leave it out"
                 )
 
 
@@ -265,7 +269,7 @@ def _from_scipy(matrix: Any) -> RawGraph:
 def _from_networkx(g: Any) -> RawGraph:
     """Numbers nodes by their order in the graph, and makes two edges of an undirected one. Nodes
     that are all str keep these as their names. Attributes that all nodes, or all edges, have as
-    numbers become features; a warning names the others."""
+    numbers or texts become features; a warning names the others."""
     import numpy
 
     number = {node: i for i, node in enumerate(g.nodes)}
@@ -288,16 +292,21 @@ def _from_networkx(g: Any) -> RawGraph:
 
 
 def _columns(what: str, rows: Sequence[Mapping[str, Any]]) -> Features:
-    """Converts [{name: number or array}] to {name: array}, for the names that all rows have."""
+    """Converts [{name: number, array or text}] to {name: array}, for the names that all rows have."""
     import numpy
 
     names = set.intersection(*map(set, rows)) if rows else set()
     columns = {name: numpy.asarray([row[name] for row in rows]) for name in sorted(names)}
-    kept = {name: column for name, column in columns.items() if column.dtype.kind in "biuf"}
+    kept = {
+        name: column
+        for name, column in columns.items()
+        if column.dtype.kind in "biuf" or is_text(column)
+    }
     left_out = sorted({str(name) for row in rows for name in row if name not in kept})
     if left_out:
         warnings.warn(
-            f"attributes {left_out} of {what} are left out: features are numbers that all {what} have",
+            f"attributes {left_out} of {what} are left out: features are numbers or texts that all "
+            f"{what} have",
             stacklevel=5,  # the caller of partition_graph
         )
     return kept

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/strings.h"
 #include "call.h"
+#include "format/input/input_notes.h"
 #include "format/partitioner.h"
 #include "module.h"
 #include "tensor.h"
@@ -148,11 +149,13 @@ void DefinePartition(py::module_& m) {
     PartitionOptions options = PartitionOptionsFrom(given);
     options.progress = ShowIn(show);
     RawGraph graph = GraphFrom(nodes, edges);
+    std::vector<std::string> notes;
     const PartitionSummary summary = Call([&] {
+      notes = MissingNotes(graph);
       if (add_reverse) AddReverseEdges(graph);
       return PartitionGraph(graph, options);
     });
-    return py::make_tuple(summary.part_config, summary.edge_cut);
+    return py::make_tuple(summary.part_config, notes);
   });
 }
 

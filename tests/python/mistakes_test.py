@@ -219,7 +219,7 @@ class Mistakes(support.GraphTest):
                 ("num_nodes", -1, "give 0 or more"),
             ):
                 self.refused(f"{name}.*{expected}", partition_graph, *arguments, **{name: value})
-            for wrong in ([1, 2], 3, np.array(list("abcde"))):
+            for wrong in ([1, 2], 3, np.array([["a"]] * 5)):
                 self.refused("feature 'f' of '_N'", partition_graph, *arguments, ndata={"f": wrong})
             self.refused(
                 "node -1; node ids are 0 or more", partition_graph, (A - 1, A), *arguments[1:]

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests partitioning of graphs whose nodes have names, and of frames of pandas."""
 
+import gzip
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest.mock
+import warnings
 
 import networkx
 import numpy as np
@@ -182,6 +184,33 @@ class Names(support.GraphTest):
         self.assertEqual(os.listdir(self.folder), before)
         self.assertEqual(self.names(config), ["a", "b"])
 
+    def test_columns_of_text_and_categories_are_labels(self):
+        kinds = ["tea", None, "jam", "tea"]
+        categories = pd.Categorical(kinds, ["oil", "jam", "tea"])
+        for column, wanted in (
+            (kinds, [0, None, 1, 0]),
+            (["tea", "tea", "jam", "tea"], [0, 0, 1, 0]),
+            (categories, [2, None, 1, 2]),
+            (categories.dropna(), None),
+        ):
+            with self.subTest(column):
+                rows = len(column)
+                frame = pd.DataFrame({"kind": column}, index=USERS[:rows])
+                ends = (USERS[:rows], USERS[1:rows] + USERS[:1])
+                with warnings.catch_warnings(record=True) as said:
+                    warnings.simplefilter("always")
+                    config = self.partition(ends, ndata=frame)
+                g = self.opened(config)
+                found = g.ndata["kind"][g.node_names().ids_of(USERS[:rows])].tolist()
+                found = [None if np.isnan(number) else int(number) for number in found]
+                self.assertEqual(found, wanted or [2, 1, 2])
+                self.assertEqual(
+                    [str(each.message) for each in said],
+                    ["feature 'kind' of _N: 1 of 4 numbers (25.0 %) are NaN"] * (None in found),
+                )
+        with gzip.open(os.path.join(self.folder, "mine._N.kind.labels.txt.gz"), "rt") as file:
+            self.assertEqual(file.read().split(), ["oil", "jam", "tea"])
+
     def test_mistakes(self):
         names = (["a", "b"], ["b", "a"])
         frame = pd.DataFrame({"f": [1, 2]}, index=["a", "b"])
@@ -201,7 +230,8 @@ class Names(support.GraphTest):
             (([0, 1], [1, 0]), {"ndata": frame}, "have names elsewhere"),
             (([0, 1], [1, 0]), {"ndata": frame.set_axis([1, 2])}, "each of 0 to 1 once"),
             (networkx.DiGraph([("b", "a")]), {"ndata": frame}, "nodes in their order"),
-            (edges, {}, "'kind' .* has the dtype object"),
+            (edges.assign(kind=[[1]]), {}, "'kind' .* has the dtype object"),
+            (edges.assign(kind=["7"]), {}, "begins with '7'; convert it to numbers"),
             (edges[["s"]], {}, "two or more, of which the first two"),
         ):
             with self.subTest(message), self.assertRaisesRegex(graphd.errors.InvalidError, message):

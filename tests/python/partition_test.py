@@ -5,6 +5,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+import warnings
 
 import networkx
 import numpy as np
@@ -155,7 +156,8 @@ class Partition(support.GraphTest):
 
     def test_attributes_of_networkx_that_are_no_features_are_named(self):
         graph = networkx.DiGraph([(0, 1), (1, 2)])
-        networkx.set_node_attributes(graph, "red", "color")
+        networkx.set_node_attributes(graph, {0: "red"}, "color")
+        networkx.set_node_attributes(graph, {0: "a", 1: "b", 2: "a"}, "kind")
         networkx.set_node_attributes(graph, 1.5, "size")
         networkx.set_edge_attributes(graph, {(0, 1): 2}, "weight")
         with self.assertWarns(UserWarning) as caught:
@@ -166,7 +168,36 @@ class Partition(support.GraphTest):
         self.assertRegex(found[0], r"\['color'\] of nodes are left out")
         self.assertRegex(found[1], r"\['weight'\] of edges are left out")
         g = self.opened(config)
-        self.assertEqual((sorted(g.ndata), sorted(g.edata)), (["orig_id", "size"], ["orig_id"]))
+        self.assertEqual(sorted(g.ndata), ["kind", "orig_id", "size"])
+        self.assertEqual(sorted(g.edata), ["orig_id"])
+
+    def test_arrays_of_text_are_labels_and_nan_are_counted(self):
+        ends = np.arange(6), np.arange(6)[::-1]
+        ndata = {
+            "kind": np.array(["b", "a", "b", "c", "a", "b"]),
+            "maybe": np.array(["x", None, "y", "x", "x", None], object),
+            "height": np.array([1, np.nan, 3, 4, 5, np.nan]),
+        }
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            config = partition_graph(ends, "texts", 1, self.out(), ndata=ndata)
+        self.assertEqual(
+            [str(each.message) for each in said],
+            [
+                f"feature '{name}' of _N: 2 of 6 numbers (33.3 %) are NaN"
+                for name in ("maybe", "height")
+            ],
+        )
+        self.assertEqual({each.filename for each in said}, {__file__})
+        nodes = load_partition_feats(config, 0)[0]
+        order = nodes["_N/orig_id"].numpy()
+        self.assertEqual(nodes["_N/kind"].tolist(), [[0, 1, 0, 2, 1, 0][i] for i in order])
+        np.testing.assert_array_equal(
+            nodes["_N/maybe"].numpy(), np.array([0, np.nan, 1, 0, 0, np.nan])[order]
+        )
+        for values in (np.array([["a"]] * 6), np.array([1, "a"] * 3, object)):
+            with self.assertRaisesRegex(graphd.errors.InvalidError, "one text per row"):
+                partition_graph(ends, "mixed", 1, self.out(), ndata={"kind": values})
 
     def test_types(self):
         edges = {

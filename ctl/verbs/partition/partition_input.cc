@@ -52,20 +52,6 @@ void PrintNote(const std::string& note) {
   if (!note.empty()) std::fprintf(stderr, "graphctl: %s\n", note.c_str());
 }
 
-// Reports the NaN in the features of a graph that was read from text.
-void NoteMissing(const RawGraph& graph) {
-  for (NodeTypeId t = 0; t < graph.schema.num_ntypes(); t++) {
-    for (const RawFeature& feature : graph.nodes[Index(t)].features) {
-      PrintNote(MissingNote(graph.schema.ntype(t), feature));
-    }
-  }
-  for (EdgeTypeId e = 0; e < graph.schema.num_etypes(); e++) {
-    for (const RawFeature& feature : graph.edges[Index(e)].features) {
-      PrintNote(MissingNote(graph.schema.etype(e).ToString(), feature));
-    }
-  }
-}
-
 }  // namespace
 
 void PartitionInput::AddOptions(CLI::App& verb) {
@@ -252,7 +238,7 @@ RawGraph PartitionInput::Read(const std::string& output, const StepProgress& pro
   CheckOptions(format, files);
   if (format == Format::kOgb) {
     graph = ReadOgbRaw(path_, {.split = split_, .progress = progress, .spill = spill});
-    NoteMissing(graph);
+    for (const std::string& note : MissingNotes(graph)) PrintNote(note);
   } else if (format == Format::kChunked) {
     graph = ReadChunked(MetadataPath(), progress, spill);
   } else if (format == Format::kPartition) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "base/index.h"
 #include "base/strings.h"
 #include "format/io/number_column.h"
 #include "format/io/percent_text.h"
@@ -135,6 +136,22 @@ std::string MissingNote(const std::string& of, const RawFeature& feature) {
                 empty == 0     ? ""
                 : empty == nan ? ", because their cells are empty"
                                : StrCat(", ", empty, " of them because their cells are empty"));
+}
+
+std::vector<std::string> MissingNotes(const RawGraph& graph) {
+  std::vector<std::string> notes;
+  const auto add = [&](const std::string& of, const std::vector<RawFeature>& features) {
+    for (const RawFeature& feature : features) {
+      if (std::string note = MissingNote(of, feature); !note.empty()) notes.push_back(note);
+    }
+  };
+  for (NodeTypeId t = 0; t < graph.schema.num_ntypes(); t++) {
+    add(graph.schema.ntype(t), graph.nodes[Index(t)].features);
+  }
+  for (EdgeTypeId e = 0; e < graph.schema.num_etypes(); e++) {
+    add(graph.schema.etype(e).ToString(), graph.edges[Index(e)].features);
+  }
+  return notes;
 }
 
 std::string LoneNamesNote(const std::string& ntype, const NameTable& names) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <string>
+#include <vector>
 
 #include "format/input/edge_files.h"
 #include "format/input/raw_graph.h"
@@ -18,6 +19,9 @@ std::string LabelsNote(const RawFeature& feature);
 // Counts the NaN in a feature of floats, and the empty cells and nulls among them. `of` names the
 // type.
 std::string MissingNote(const std::string& of, const RawFeature& feature);
+
+// Returns the MissingNote of each feature that has one.
+std::vector<std::string> MissingNotes(const RawGraph& graph);
 
 // Counts the names of nodes that are not whole numbers, if more than half of them are.
 std::string LoneNamesNote(const std::string& ntype, const NameTable& names);

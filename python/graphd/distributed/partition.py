@@ -7,6 +7,7 @@ import contextlib
 import os
 import re
 import tempfile
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -78,8 +79,9 @@ def partition_graph(
         a frame or table are sources and destinations (or those named like the two node types, if
         the types differ), and its other columns are features: numbers, lists of the same number of
         numbers, or text, which becomes labels 0, 1, ... in the order of its first appearance, or in
-        that of a dictionary (categories). The texts of labels are written to a file beside the part
-        config, as graphctl-partition(1) describes. Nulls are NaN. Nodes may have names (str) in
+        that of a dictionary (categories). Arrays of text of NumPy become labels, too. The texts of
+        labels are written to a file beside the part config, as graphctl-partition(1) describes.
+        Nulls are NaN, and a warning counts the NaN of each feature. Nodes may have names (str) in
         place of ids: `DistGraph.node_names` returns these later.
     graph_name : str
     num_parts : int
@@ -157,7 +159,7 @@ def partition_graph(
     nodes = [(ntype, count, _plain(raw.ndata[ntype])) for ntype, count in raw.num_nodes.items()]
     edges = [(*etype, *ends, _plain(raw.edata[etype])) for etype, ends in raw.edges.items()]
     with tempfile.TemporaryDirectory() as scratch, arguments_named(), progress.steps() as show:
-        part_config, _ = _graphd.partition_graph(
+        part_config, notes = _graphd.partition_graph(
             nodes,
             edges,
             bool(add_reverse),
@@ -168,6 +170,8 @@ def partition_graph(
             },
             show,
         )
+    for note in notes:
+        warnings.warn(note, stacklevel=2)
     for ntype, names in raw.names.items():
         input_names.write(input_names.path_beside(part_config, graph_name, ntype), names)
     return _original_ids(part_config) if return_mapping else part_config
