@@ -72,6 +72,39 @@ class Page(unittest.TestCase):
         self.assertEqual(self.browse(5000)[0].after("tensors and embeddings"), "1")
         session.close()
 
+    def test_an_open_page_shows_the_rates_of_what_goes_on(self):
+        os.environ.update(GRAPHD_RUNTIME_DIR=self.daemons.runtime, GRAPHD_TRANSPORT="tcp")
+        session = self.daemons.connect(job_id="night")
+        graph = session.graph()
+        ntype = graph.ntypes[0]
+        ended = threading.Event()
+
+        def work():
+            while not ended.is_set():
+                graphd.distributed.sample_neighbors(graph, {ntype: torch.arange(9)}, 2)
+
+        worker = threading.Thread(target=work)
+        worker.start()
+        self.addCleanup(worker.join)
+        self.addCleanup(ended.set)
+
+        def rates():
+            """Returns the rates of requests and edges, of the server and of its job."""
+            texts = self.browse(6000)[0].texts
+            edges, job = texts.index("edges sampled/s"), texts.index("night")
+            return texts[edges - 1], texts[edges + 1], texts[job + 5], texts[job + 7]
+
+        # The browser's time hurries: it may wait two seconds in a moment, in which nothing goes on.
+        for _ in range(10):
+            shown = rates()
+            if not {"0", "-"} & set(shown):
+                break
+        self.assertFalse({"0", "-"} & set(shown), shown)
+        ended.set()
+        worker.join()
+        self.assertEqual(self.browse(6000)[0].after("edges sampled/s"), "0")
+        session.close()
+
     def test_what_the_page_reads_has_the_counts_of_a_job_and_no_secret(self):
         os.environ.update(GRAPHD_RUNTIME_DIR=self.daemons.runtime, GRAPHD_TRANSPORT="tcp")
         with unittest.mock.patch.dict(os.environ, GRAPHD_JOB_SECRET="hush-hush"):
