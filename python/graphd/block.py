@@ -26,12 +26,18 @@ class _Data:
     def __init__(self, data: Frame) -> None:
         self.data = data
 
+    def __repr__(self) -> str:
+        return f"TypeData(data={self.data!r})"
+
 
 class _NodeView:
     """A view of nodes: ``view("user")`` are local ids, ``view["user"].data`` is the data."""
 
     def __init__(self, block: Block, counts: Sequence[int], frames: Sequence[Frame]) -> None:
         self._block, self._counts, self._frames = block, counts, frames
+
+    def __repr__(self) -> str:
+        return f"NodeView({dict(zip(self._block.types.ntypes, self._counts))})"
 
     def __call__(self, ntype: str | None = None) -> Tensor:
         return self._block.place(_arange(self._counts[self._block.types.ntype_id(ntype)]))
@@ -45,6 +51,9 @@ class _EdgeView:
 
     def __init__(self, block: Block) -> None:
         self._block = block
+
+    def __repr__(self) -> str:
+        return f"EdgeView({self._block.canonical_etypes})"
 
     def __call__(self, form: str = "uv", order: str = "eid", etype: EdgeType | None = None) -> Any:
         u, v = self._block.coo(etype)

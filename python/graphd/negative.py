@@ -28,8 +28,12 @@ class NegativeSampler:
         The sampler of the extension module.
     """
 
-    def __init__(self, handle: _graphd.NegativeSampler) -> None:
+    def __init__(self, handle: _graphd.NegativeSampler, **options: Any) -> None:
         self.handle = handle
+        self._shown = ", ".join(f"{name}={value!r}" for name, value in options.items())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._shown})"
 
     def __call__(
         self, g: GraphBase, eids: EdgeIds, *, seed: int | None = None
@@ -75,7 +79,7 @@ class negative_sampler:  # a namespace, as in DGL
         """
 
         def __init__(self, k: int) -> None:
-            super().__init__(_graphd.per_source_uniform(whole_number(k, "k")))
+            super().__init__(_graphd.per_source_uniform(whole_number(k, "k")), k=k)
 
     Uniform = PerSourceUniform
 
@@ -102,7 +106,10 @@ class negative_sampler:  # a namespace, as in DGL
             super().__init__(
                 _graphd.global_uniform(
                     whole_number(k, "k"), bool(exclude_self_loops), bool(replace), redundancy
-                )
+                ),
+                k=k,
+                exclude_self_loops=exclude_self_loops,
+                replace=replace,
             )
 
 

@@ -2,8 +2,8 @@
 """Tests the texts that an interpreter shows for graphs, tensors, blocks and samples, to the letter."""
 
 import support
-from graphd.distributed import edge_subgraph, sample_neighbors
-from graphd.sampling import MultiLayerFullNeighborSampler
+from graphd.distributed import DistEmbedding, SparseAdagrad, edge_subgraph, sample_neighbors
+from graphd.sampling import MultiLayerFullNeighborSampler, negative_sampler
 
 
 def block_of(g, seeds):
@@ -23,6 +23,15 @@ class OneType(support.GraphTest):
                     block_of(g, [0, 1, 2]),
                     "Block(num_src_nodes=21, num_dst_nodes=3, num_edges=18)",
                 ),
+                (g.nodes, "View(['_N'])"),
+                (g.edges, "View([('_N', '_E', '_N')])"),
+                (block_of(g, [0, 1, 2]).srcnodes, "NodeView({'_N': 21})"),
+                (block_of(g, [0, 1, 2]).edges, "EdgeView([('_N', '_E', '_N')])"),
+                (negative_sampler.Uniform(5), "PerSourceUniform(k=5)"),
+                (
+                    negative_sampler.GlobalUniform(3),
+                    "GlobalUniform(k=3, exclude_self_loops=True, replace=False)",
+                ),
                 (edge_subgraph(g, [0, 1]), "Subgraph(num_nodes=3, num_edges=2)"),
                 (
                     sample_neighbors(g, [0, 1, 2], -1),
@@ -30,6 +39,13 @@ class OneType(support.GraphTest):
                 ),
             ):
                 self.assertEqual(repr(shown), expected)
+
+    def test_embeddings_and_optimizers(self):
+        g = self.standalone()
+        embedding = DistEmbedding(g.num_nodes(), 4, name="emb")
+        self.assertEqual(repr(embedding), "DistEmbedding('emb', 1500, 4)")
+        self.assertIn("1,500", embedding._repr_html_())
+        self.assertEqual(repr(SparseAdagrad([embedding], lr=0.5)), "SparseAdagrad(['emb'], lr=0.5)")
 
 
 class Types(support.GraphTest):

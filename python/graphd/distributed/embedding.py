@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _graphd, backend
 from ..arguments import whole_number
+from ..html import properties
 from ..typing import Ids, Tensor
 from .policy import PartitionPolicy
 from .tensor import DistTensor, InitFunction, policy_of, tensor_spec
@@ -134,3 +135,7 @@ class DistEmbedding:
 
     def __repr__(self) -> str:
         return f"DistEmbedding('{self.name}', {self.num_embeddings}, {self.embedding_dim})"
+
+    def _repr_html_(self) -> str:
+        shown = [("rows", self.num_embeddings), ("columns", self.embedding_dim)]
+        return properties(f"DistEmbedding {self.name!r}", shown)

@@ -119,6 +119,9 @@ class View:
     def __init__(self, g: GraphBase, is_edge: bool) -> None:
         self._g, self._is_edge = g, is_edge
 
+    def __repr__(self) -> str:
+        return f"View({self._g.canonical_etypes if self._is_edge else self._g.ntypes})"
+
     def __getitem__(self, name: Any) -> TypeData:
         types = self._g.types
         number = types.etype_id(name) if self._is_edge else types.ntype_id(name)

@@ -57,6 +57,10 @@ class _Optimizer:
         }
         self.handle = kind(tuple(each.handle for each in params), options, *numbers)
 
+    def __repr__(self) -> str:
+        names = [each.name for each in self.params]
+        return f"{type(self).__name__}({names}, lr={self.lr})"
+
     def step(self) -> None:
         """Applies the gradients since the last step, and discards them."""
         for each in self.params:

@@ -64,6 +64,9 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc, unused-ignore]
         self.disjoint = isinstance(self.sampler, sampling.TemporalSampler)
         self.is_bidirectional = is_bidirectional(subgraph_type)
 
+    def __repr__(self) -> str:
+        return f"NeighborSampler({self.sampler!r})"
+
     def sample_from_nodes(self, index: NodeSamplerInput, **_: Any) -> HeteroSamplerOutput:
         """Samples the neighbours of a mini-batch's seeds.
 
