@@ -174,6 +174,7 @@ class Graphd {
   }
 
   void Run() {
+    WatchSignals();  // before there is a socket that a signal would leave behind
     // Bind all before loading: a clash is reported at once, not after minutes.
     if (!options_.keys.empty()) {
       tls_ = std::make_unique<TlsServer>(options_.keys, options_.server_name);
@@ -200,7 +201,6 @@ class Graphd {
                                                   [&metrics_peers] { return metrics_peers.Get(); });
       LogInfo("metrics are at http://", metrics->text(), "/metrics");
     }
-    WatchSignals();
     if (metrics) {
       metrics->ShowLoading(options_.server_name, [&progress] { return progress->bytes(); });
     }

@@ -183,7 +183,7 @@ class ExitCodes(GraphctlTest):
     def test_errors_name_a_remedy(self):
         for arguments, code, remedy in [
             (("--ip_config", "ip.txt"), 2, "command is missing"),
-            (("true",), 2, "--ip_config is missing"),
+            (("true",), 2, "give --ip_config FILE"),
             (("--ip_config", "no.txt", "true"), 3, "no.txt"),
             (("--ip_config", "ip.txt", "--num_trainer", "1", "true"), 2, "--num_trainer"),
             (("--ip_config", "ip.txt", "--extra_envs", "true"), 2, "--extra_envs"),

@@ -263,7 +263,6 @@ TEST_F(StartTest, ASignalWhileLoadingEndsGraphdAndRemovesItsSocket) {
   arguments[3] = WithSparseFeatures(int64_t{2} << 30);  // takes a second or so
   GraphdProcess process = Run(arguments);
   for (int i = 0; i < 5000 && !FileExists(Socket(port)); i++) ::usleep(1000);
-  ::usleep(20000);  // wait until it loads
   process.Signal(SIGTERM);
   EXPECT_EQ(process.Wait(), 0) << process.Log();
   EXPECT_THAT(process.Log(), HasSubstr("stopped while loading"));
