@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests names and arguments of DGL that scripts use beside those of its tutorials."""
 
+import itertools
+import re
+import rlcompleter
 import signal
 import subprocess
 import sys
@@ -299,6 +302,11 @@ print("entered", flush=True)
         )
         for name in dir(graphd):
             self.assertTrue(hasattr(graphd, name), name)
+        # As the interactive interpreter completes `graphd.<TAB>`.
+        completer = rlcompleter.Completer({"graphd": graphd})
+        shown = itertools.takewhile(bool, (completer.complete("graphd.", i) for i in range(1000)))
+        names = {re.match(r"graphd\.(\w+)", text)[1] for text in shown}
+        self.assertEqual(names, {name for name in dir(graphd) if not name.startswith("_")})
 
     def test_loaders_have_their_earlier_names(self):
         g = self.standalone()
