@@ -157,7 +157,7 @@ void AddServerStartOptions(CLI::App& verb, HostOptions& options) {
   verb.add_option(Flags("start_timeout"), server.start_timeout,
                   "Seconds that a daemon may take to load its partitions")
       ->default_val(600)
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(0.001, 1e9, "POSITIVE"));
 }
 
 void Resolve(HostOptions& options) {

@@ -162,7 +162,7 @@ void AddServer(CLI::App& app) {
       sub->add_option("--timeout", arguments->timeout,
                       "Seconds until they end even if changed rows are not written back; these "
                       "stay in memory files or in the push log, for the next start on the machine")
-          ->check(CLI::NonNegativeNumber);
+          ->check(CLI::Range(0.0, 1e9, "NONNEGATIVE"));
     }
     sub->callback([arguments, run = action.run] { run(*arguments); });
   }

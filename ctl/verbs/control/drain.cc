@@ -55,7 +55,7 @@ void AddDrain(CLI::App& server) {
   AddReason(*verb, *drain);
   verb->add_option("--wait", drain->order.wait,
                    "Seconds to wait until no job is attached (default: return at once)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0.0, 1e9, "NONNEGATIVE"));
   verb->callback([drain] { Drain(*drain); });
   auto undrain = std::make_shared<ControlArguments>();
   AddControlVerb(server, "undrain", "Take new jobs again", kDrainExamples, undrain)
