@@ -27,7 +27,7 @@ std::string FailureText(const CLI::App* app, const CLI::Error& error) {
   std::string text = error.what();
   if (error.get_name() == "RequiredError") {
     const CLI::Option* option = verb->get_option_no_throw(text.substr(0, text.find(' ')));
-    if (option != nullptr) {
+    if (option != nullptr && !option->get_description().empty()) {
       text += " (" + option->get_description() + ")";
     } else if (!verbs.empty()) {
       text = "give one of: " + verbs;

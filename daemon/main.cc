@@ -86,7 +86,7 @@ class JobWatch final : public JobRegistry::Observer {
     LogFailure("the end of a trainer", [&] { steps_.TrainerLeft(job_id, rank); });
   }
   void OnAttemptBegun(const std::string& job_id, uint32_t attempt) override {
-    steps_.OnAttemptBegun(job_id, attempt);
+    LogFailure("the begin of an attempt", [&] { steps_.OnAttemptBegun(job_id, attempt); });
   }
 
  private:
@@ -174,7 +174,9 @@ class Graphd {
   }
 
   void Run() {
-    WatchSignals();  // before there is a socket that a signal would leave behind
+    // Before there is a socket that a signal would leave behind. OnSignal is called when the loop
+    // turns, which is not before all is bound.
+    WatchSignals();
     // Bind all before loading: a clash is reported at once, not after minutes.
     if (!options_.keys.empty()) {
       tls_ = std::make_unique<TlsServer>(options_.keys, options_.server_name);

@@ -101,8 +101,8 @@ def select(tests, number, commits, part_seconds, changed_seconds):
     others = [test for test in tests if test.unit not in part]
     changed, left_out = changed_lately(others, number, commits, changed_seconds)
     wanted = [test for test in tests if test.core or test.unit in part or test.name in changed]
-    setups = set().union(*(test.setups for test in wanted))
-    selected = [test for test in tests if test in wanted or test.name in setups]
+    names = {test.name for test in wanted}.union(*(test.setups for test in wanted))
+    selected = [test for test in tests if test.name in names]
     core = sum(test.core for test in tests)
     text = (f"{len(selected)} of {len(tests)} tests, some {sum(t.seconds for t in selected):.0f} s of"
             f" processor time: {core} of the core, {len(wanted) - core - len(changed)} of part"

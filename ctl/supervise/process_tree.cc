@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cctype>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -84,9 +85,14 @@ std::vector<ProcessEntry> LivingBelow(pid_t root, pid_t spared) {
 // Kills a process, and no later one with its number. Returns whether it was still there.
 bool Kill(const ProcessEntry& process) {
   const UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
+  if (!fd && errno == ESRCH) return false;
   ProcessEntry now{};
-  return fd && ReadEntry(std::to_string(process.pid).c_str(), now) && now.start == process.start &&
-         ::syscall(SYS_pidfd_send_signal, fd.get(), SIGKILL, nullptr, 0) == 0;
+  if (!ReadEntry(std::to_string(process.pid).c_str(), now) || now.start != process.start) {
+    return false;
+  }
+  // There may be no descriptor left, or a sandbox without pidfds.
+  if (!fd) return ::kill(process.pid, SIGKILL) == 0;
+  return ::syscall(SYS_pidfd_send_signal, fd.get(), SIGKILL, nullptr, 0) == 0;
 }
 
 }  // namespace

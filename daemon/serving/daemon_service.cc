@@ -215,8 +215,9 @@ kj::Promise<void> DaemonService::shutdown(ShutdownContext context) {
     const std::vector<JobStatus> jobs = context_.jobs.Jobs();
     if (!jobs.empty() && !context.getParams().getForce()) {
       Throw(ErrorCode::kExists, jobs.size(), jobs.size() == 1 ? " job is" : " jobs are",
-            " attached (", jobs.front().job_id, jobs.size() == 1 ? ")" : " and others)",
-            "; end with `graphctl stop JOB` what should not run, or use --force");
+            " attached (", jobs.front().job_id,
+            jobs.size() == 1 ? ")" : StrCat(" and ", jobs.size() - 1, " more)"),
+            "; wait until they have ended, end them with `graphctl stop JOB`, or use --force");
     }
     const double timeout = context.getParams().getTimeoutSeconds();
     LogInfo({.peer = peer_.LogName(), .op = "shutdown"}, "asked to stop by pid ", peer_.pid,

@@ -237,7 +237,7 @@ std::string OtherServersHint(const std::string& socket_directory) {
     if (names.size() > kMostHinted) break;
   }
   if (names.empty()) return {};
-  return StrCat("; --server_name may be mistyped: in ", runtime_dir, " there are servers ",
+  return StrCat("; the server's name may be mistyped: in ", runtime_dir, " there are sockets of ",
                 FirstOf(std::move(names)));
 }
 

@@ -9,7 +9,7 @@ from typing import Any
 from . import arrow_tables
 from .errors import InvalidError
 from .input_names import Names, ids_or_names
-from .labels import Labels, is_text, labels_of
+from .labels import Labels, labels_of, texts_in
 from .table_columns import Columns, end_columns, grouped, ordered
 from .typing import Triple
 
@@ -66,16 +66,16 @@ def _labels(column: Any) -> Labels:
     import numpy
 
     if column.dtype == "category":
-        texts, codes = list(column.cat.categories), column.cat.codes.to_numpy()
-        if all(isinstance(text, str) for text in texts):
+        categories, codes = list(column.cat.categories), column.cat.codes.to_numpy()
+        if all(isinstance(text, str) for text in categories):
             missing = codes < 0
             if not missing.any():
-                return Labels(codes.astype(numpy.int64), texts)
-            return Labels(numpy.where(missing, numpy.nan, codes).astype(numpy.float32), texts)
-    values = column.astype(object).where(column.notna(), None).to_numpy()
-    if not is_text(values):
+                return Labels(codes.astype(numpy.int64), categories)
+            return Labels(numpy.where(missing, numpy.nan, codes).astype(numpy.float32), categories)
+    texts = texts_in(column.astype(object).where(column.notna(), None).to_numpy())
+    if texts is None:
         raise InvalidError(
             f"column {column.name!r} of the frame has the dtype {column.dtype}, expected numbers or "
             "text; lists need pandas 2.2 or newer, and pyarrow; convert the column, or drop it"
         )
-    return labels_of(str(column.name), values.tolist())
+    return labels_of(str(column.name), texts)

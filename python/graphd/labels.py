@@ -57,12 +57,22 @@ def labels_of(column: str, texts: Sequence[str | None]) -> Labels:
     return Labels(numbers, known)
 
 
-def is_text(array: Any) -> bool:
-    """Returns whether an array of NumPy has one text, or None, per row."""
-    if array.ndim != 1 or array.dtype.kind not in "UO":
-        return False
-    values = set(map(type, array.tolist()))
-    return str in values and values <= {str, type(None)}
+def texts_in(values: Any) -> list[str | None] | None:
+    """Returns the texts of a list or of an array of NumPy with one text per row, and None for None and
+    NaN; or None if the values are something else."""
+    if hasattr(values, "dtype"):
+        if values.ndim != 1 or values.dtype.kind not in "UOT":
+            return None
+        values = values.tolist()
+    texts: list[str | None] = []
+    for value in values:
+        if value is None or (isinstance(value, float) and value != value):
+            texts.append(None)
+        elif isinstance(value, str):
+            texts.append(str(value))
+        else:
+            return None
+    return texts if any(text is not None for text in texts) else None
 
 
 def _problem(column: str, known: Sequence[str], rows: int) -> str:

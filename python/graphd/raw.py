@@ -11,7 +11,7 @@ from . import arrow_tables, dataframes, input_names
 from .arguments import whole_number
 from .errors import InvalidError
 from .input_names import Names, ids_or_names
-from .labels import Labels, is_text, labels_of
+from .labels import Labels, labels_of, texts_in
 from .typing import Ids, Tensor, Triple
 
 NTYPE, ETYPE = "_N", ("_N", "_E", "_N")
@@ -87,8 +87,9 @@ def _check_features(by_type: Mapping[Any, Features]) -> None:
 
     for of, features in by_type.items():
         for name, given in features.items():
-            if isinstance(given, numpy.ndarray) and is_text(given):
-                features[name] = given = labels_of(name, given.tolist())
+            texts = texts_in(given) if isinstance(given, numpy.ndarray) else None
+            if texts is not None:
+                features[name] = given = labels_of(name, texts)
             values = given.numbers if isinstance(given, Labels) else given
             if not isinstance(values, numpy.ndarray) and not hasattr(values, "detach"):
                 raise InvalidError(
@@ -291,22 +292,31 @@ def _from_networkx(g: Any) -> RawGraph:
     )
 
 
-def _columns(what: str, rows: Sequence[Mapping[str, Any]]) -> Features:
-    """Converts [{name: number, array or text}] to {name: array}, for the names that all rows have."""
+def _columns(what: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Converts [{name: number, array or text}] to {name: array or labels}, for the names that all rows
+    have."""
     import numpy
 
     names = set.intersection(*map(set, rows)) if rows else set()
-    columns = {name: numpy.asarray([row[name] for row in rows]) for name in sorted(names)}
-    kept = {
-        name: column
-        for name, column in columns.items()
-        if column.dtype.kind in "biuf" or is_text(column)
-    }
+    kept: dict[str, Any] = {}
+    reasons = []
+    for name in sorted(names):
+        values = [row[name] for row in rows]
+        texts = texts_in(values)
+        if texts is not None:
+            try:
+                kept[name] = labels_of(str(name), texts)
+            except InvalidError as error:
+                reasons.append(str(error))
+            continue
+        column = numpy.asarray(values)
+        if column.dtype.kind in "biuf":
+            kept[name] = column
     left_out = sorted({str(name) for row in rows for name in row if name not in kept})
     if left_out:
         warnings.warn(
             f"attributes {left_out} of {what} are left out: features are numbers or texts that all "
-            f"{what} have",
+            f"{what} have{''.join(f'; {reason}' for reason in reasons)}",
             stacklevel=5,  # the caller of partition_graph
         )
     return kept

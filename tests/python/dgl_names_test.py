@@ -302,7 +302,7 @@ print("entered", flush=True)
         )
         for name in dir(graphd):
             self.assertTrue(hasattr(graphd, name), name)
-        # As the interactive interpreter completes `graphd.<TAB>`.
+        # The interactive interpreter completes `graphd.<TAB>` in this way.
         completer = rlcompleter.Completer({"graphd": graphd})
         shown = itertools.takewhile(bool, (completer.complete("graphd.", i) for i in range(1000)))
         names = {re.match(r"graphd\.(\w+)", text)[1] for text in shown}

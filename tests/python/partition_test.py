@@ -158,6 +158,8 @@ class Partition(support.GraphTest):
         graph = networkx.DiGraph([(0, 1), (1, 2)])
         networkx.set_node_attributes(graph, {0: "red"}, "color")
         networkx.set_node_attributes(graph, {0: "a", 1: "b", 2: "a"}, "kind")
+        networkx.set_node_attributes(graph, "10115", "zip_code")
+        networkx.set_node_attributes(graph, {0: "n/a", 1: 1.5, 2: 2.5}, "mixed")
         networkx.set_node_attributes(graph, 1.5, "size")
         networkx.set_edge_attributes(graph, {(0, 1): 2}, "weight")
         with self.assertWarns(UserWarning) as caught:
@@ -165,7 +167,10 @@ class Partition(support.GraphTest):
         self.assertEqual(caught.filename, __file__)
         found = [str(each.message) for each in caught.warnings]
         self.assertEqual(len(found), 2)
-        self.assertRegex(found[0], r"\['color'\] of nodes are left out")
+        self.assertRegex(
+            found[0],
+            r"\['color', 'mixed', 'zip_code'\] of nodes are left out: .* begins with '10115'",
+        )
         self.assertRegex(found[1], r"\['weight'\] of edges are left out")
         g = self.opened(config)
         self.assertEqual(sorted(g.ndata), ["kind", "orig_id", "size"])
@@ -175,7 +180,7 @@ class Partition(support.GraphTest):
         ends = np.arange(6), np.arange(6)[::-1]
         ndata = {
             "kind": np.array(["b", "a", "b", "c", "a", "b"]),
-            "maybe": np.array(["x", None, "y", "x", "x", None], object),
+            "maybe": np.array(["x", None, "y", "x", "x", np.nan], object),
             "height": np.array([1, np.nan, 3, 4, 5, np.nan]),
         }
         with warnings.catch_warnings(record=True) as said:

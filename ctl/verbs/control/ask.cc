@@ -38,8 +38,8 @@ std::vector<HostLine> DaemonsHere(const HostOptions& options) {
   if (lines.empty()) {
     Throw(ErrorCode::kUnavailable, "no server '", name, "' runs on this machine (no socket in ",
           runtime_dir, "/", name, OtherSocketsHint(SocketPath(runtime_dir, name, 0)),
-          "); give --server_name, --ip_config for other machines, or the --runtime_dir that it was "
-          "started with");
+          "); give its --server_name, --ip_config for other machines, or the --runtime_dir that it "
+          "was started with");
   }
   std::sort(lines.begin(), lines.end());
   return ParseIpConfig(Join(lines, ""), "the sockets of this machine");

@@ -67,11 +67,14 @@ void JobFollower::OnState(size_t index, const nlohmann::json& header) {
   attempt_ = attempt;
   if (tells_news_) {
     const int num_trainers = ValueOr(host.state, "world_size", 0);
+    const auto most = ValueOr(host.state, "max_restarts", uint64_t{0});
+    const auto used = ValueOr(host.state, "restarts", uint64_t{0});
     PrintMessage(StrCat("job ", follow_.job, " has started again with ", num_trainers,
-                        num_trainers == 1 ? " trainer" : " trainers", " (restart ",
-                        ValueOr(host.state, "restarts", uint64_t{0}), " of the ",
-                        ValueOr(host.state, "max_restarts", uint64_t{0}),
-                        " that --max_restarts allows)"));
+                        num_trainers == 1 ? " trainer" : " trainers",
+                        most == 0
+                            ? std::string()
+                            : StrCat("; ", used, " of ", most, most == 1 ? " restart" : " restarts",
+                                     " of --max_restarts ", used == 1 ? "is" : "are", " used")));
   }
 }
 

@@ -16,6 +16,7 @@ does. `graphctl server logs` shows the logs of the servers.
 Examples:
   graphctl logs 1120-130501-4711 --ip_config ip_config.txt
   graphctl logs 1120-130501-4711 --lines 20         # on a host of the job
+  graphctl logs -f 1120-130501-4711
 )";
 
 struct LogsArguments {

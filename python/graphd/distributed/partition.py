@@ -81,8 +81,8 @@ def partition_graph(
         numbers, or text, which becomes labels 0, 1, ... in the order of its first appearance, or in
         that of a dictionary (categories). Arrays of text of NumPy become labels, too. The texts of
         labels are written to a file beside the part config, as graphctl-partition(1) describes.
-        Nulls are NaN, and a warning counts the NaN of each feature. Nodes may have names (str) in
-        place of ids: `DistGraph.node_names` returns these later.
+        Nulls are NaN, and a warning counts those of each float32 and float64 feature. Nodes may have
+        names (str) in place of ids: `DistGraph.node_names` returns these later.
     graph_name : str
     num_parts : int
     out_path : str
@@ -170,10 +170,10 @@ def partition_graph(
             },
             show,
         )
-    for note in notes:
-        warnings.warn(note, stacklevel=2)
     for ntype, names in raw.names.items():
         input_names.write(input_names.path_beside(part_config, graph_name, ntype), names)
+    for note in notes:
+        warnings.warn(note, stacklevel=2)
     return _original_ids(part_config) if return_mapping else part_config
 
 

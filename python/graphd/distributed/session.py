@@ -53,9 +53,10 @@ def initialize(
     Under ``graphctl launch`` the environment has all settings: call it as in DGL, with the name of
     the ip_config file or without. Under torchrun and Slurm's srun it has the job; elsewhere several
     trainers are one job if GRAPHD_JOB_ID or `job_id` says so. It waits for no other trainer, and may
-    be called before or after ``torch.distributed.init_process_group``. A process that is started by a
-    trainer, as a worker of ``torch.utils.data.DataLoader``, calls it too: it joins the trainer's job,
-    but takes no part in barriers and synchronous steps. (If the trainer has given `job_id`, its
+    be called before or after ``torch.distributed.init_process_group``. When the process ends, graphd
+    ends a process group of the backend gloo that the script has not ended. A process that is started
+    by a trainer, as a worker of ``torch.utils.data.DataLoader``, calls it too: it joins the trainer's
+    job, but takes no part in barriers and synchronous steps. (If the trainer has given `job_id`, its
     children do not join its job unless they give the same arguments.) A forked process cannot use
     the graphs and tensors of its parent. Without servers it only selects standalone mode: `DistGraph`
     then opens a graph with ``part_config``.

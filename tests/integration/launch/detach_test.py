@@ -246,7 +246,8 @@ class Restarts(DetachTest):
         self.write("finish", "")
         waited = self.on_job("wait", job)
         self.assertEqual(waited.returncode, 0, waited.stderr)
-        self.assertIn("(restart 1 of the 1 that --max_restarts allows)", waited.stderr)
+        self.assertIn("started again with 4 trainers; 1 of 1 restart of --max_restarts is used",
+                      waited.stderr)
         self.all_gone()
 
     def test_a_user_restarts_a_job_with_another_number_of_trainers(self):

@@ -174,9 +174,9 @@ class Ps(GraphctlTest):
         self.start_server()
         done = self.graphctl("ps", "--server_name", "rnig", *HERE[2:])
         self.assertEqual(done.returncode, 5)
-        self.assertEqual(done.stdout.count(f"in {self.runtime} there are servers 'ring')"), 2)
+        self.assertEqual(done.stdout.count(f"in {self.runtime} there are sockets of 'ring')"), 2)
         done = self.graphctl("launch", "--server_name", "rnig", "--keep_alive", *HERE[2:], "true")
-        self.assertIn("there are servers 'ring'", done.stderr)
+        self.assertIn("there are sockets of 'ring'", done.stderr)
         self.stop_server()
 
 

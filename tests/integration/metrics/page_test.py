@@ -102,7 +102,7 @@ class Page(unittest.TestCase):
         self.assertFalse({"0", "-"} & set(shown), shown)
         ended.set()
         worker.join()
-        self.assertEqual(self.browse(6000)[0].after("edges sampled/s"), "0")
+        self.assertIn(self.browse(6000)[0].after("edges sampled/s"), ("0", "-"))
         session.close()
 
     def test_what_the_page_reads_has_the_counts_of_a_job_and_no_secret(self):

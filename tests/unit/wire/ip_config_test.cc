@@ -72,8 +72,8 @@ TEST(ServerName, OtherServersOfTheRuntimeDirectoryAreNamed) {
   }
   MakeDirectories(run + "/empty");
   WriteFileAtomically(run + "/file.sock", "");
-  EXPECT_EQ(OtherSocketsHint(socket), StrCat("; --server_name may be mistyped: in ", run,
-                                             " there are servers 'first', 'second'"));
+  EXPECT_EQ(OtherSocketsHint(socket), StrCat("; the server's name may be mistyped: in ", run,
+                                             " there are sockets of 'first', 'second'"));
   for (int i = 10; i < 20; i++) {
     MakeDirectories(StrCat(run, "/a", i));
     WriteFileAtomically(SocketPath(run, StrCat("a", i), 1), "");

@@ -19,6 +19,7 @@ pid_t Fork(const F& f) {
   if (pid == 0) {
     f();
     while (::write(ready[1], "", 1) == 1) ::pause();
+    ::_exit(1);
   }
   ::close(ready[1]);
   char none;
