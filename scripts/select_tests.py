@@ -109,7 +109,7 @@ def select(tests, number, commits, part_seconds, changed_seconds):
             f" {number % len(made) + 1} of {len(made)}, and {len(changed)} of what has changed lately")
     if len(selected) > len(wanted):
         text += f", with {len(selected) - len(wanted)} more that prepare them"
-    if left_out:
+    if left_out := left_out - names:
         text += f"; changed, too, but left out: {' '.join(sorted(left_out))}"
     return selected, text
 
