@@ -95,4 +95,12 @@ JobHost PlanAttempt(JobHost first_host, const JobSpec& job, const std::vector<ui
   return first_host;
 }
 
+std::string AttemptText(int num_trainers, uint64_t restarts, uint64_t max_restarts) {
+  std::string text = StrCat("with ", num_trainers, num_trainers == 1 ? " trainer" : " trainers");
+  if (max_restarts == 0) return text;
+  return StrCat(text, "; ", restarts, " of ", max_restarts,
+                max_restarts == 1 ? " restart" : " restarts", " of --max_restarts ",
+                restarts == 1 ? "is" : "are", " used");
+}
+
 }  // namespace graphd::ctl

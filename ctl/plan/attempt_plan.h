@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "ctl/plan/host_order.h"
@@ -39,5 +40,8 @@ std::vector<uint32_t> WithTrainers(std::vector<uint32_t> trainers, const JobSpec
 // Throws Error(kUnavailable) if too few trainers are left.
 JobHost PlanAttempt(JobHost first_host, const JobSpec& job, const std::vector<uint32_t>& wanted,
                     std::vector<uint32_t> absent, bool counts);
+
+// Describes an attempt for users: its number of trainers, and how many restarts have counted.
+std::string AttemptText(int num_trainers, uint64_t restarts, uint64_t max_restarts);
 
 }  // namespace graphd::ctl

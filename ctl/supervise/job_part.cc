@@ -361,9 +361,8 @@ void JobPart::Prepare() {
   preparing_ = interrupted_ = false;
   if (away_) return Say(JobPhase::kAway);
   try {
-    const int size = order_.job.world_size;
-    const std::string text = StrCat("(", restarts_, " of ", order_.job.max_restarts, "), with ",
-                                    size, size == 1 ? " trainer" : " trainers");
+    const std::string text = AttemptText(order_.job.world_size, restarts_,
+                                         static_cast<uint64_t>(order_.job.max_restarts));
     own_.port = static_cast<uint16_t>(actions_.prepare(order_, own_.attempt, text));
   } catch (const Error& error) {
     return GiveUp(ExitCode(error.code()), StrCat(order_.meeting.name, ": ", error.what()));

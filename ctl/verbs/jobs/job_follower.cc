@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "ctl/hosts/frame_contents.h"
+#include "ctl/plan/attempt_plan.h"
 #include "ctl/plan/json_value.h"
 #include "ctl/ssh/ssh_link.h"
 
@@ -66,15 +67,10 @@ void JobFollower::OnState(size_t index, const nlohmann::json& header) {
   if (attempt <= attempt_ || ValueOr(host.state, "phase", "") == "preparing") return;
   attempt_ = attempt;
   if (tells_news_) {
-    const int num_trainers = ValueOr(host.state, "world_size", 0);
-    const auto most = ValueOr(host.state, "max_restarts", uint64_t{0});
-    const auto used = ValueOr(host.state, "restarts", uint64_t{0});
-    PrintMessage(StrCat("job ", follow_.job, " has started again with ", num_trainers,
-                        num_trainers == 1 ? " trainer" : " trainers",
-                        most == 0
-                            ? std::string()
-                            : StrCat("; ", used, " of ", most, most == 1 ? " restart" : " restarts",
-                                     " of --max_restarts ", used == 1 ? "is" : "are", " used")));
+    const std::string text = AttemptText(ValueOr(host.state, "world_size", 0),
+                                         ValueOr(host.state, "restarts", uint64_t{0}),
+                                         ValueOr(host.state, "max_restarts", uint64_t{0}));
+    PrintMessage(StrCat("job ", follow_.job, " has started again ", text));
   }
 }
 

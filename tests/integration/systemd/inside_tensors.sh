@@ -159,20 +159,19 @@ stop_within() {
   log | tail -n "+$since" >left.log
   check "the rows are in memory" [ "$(memories)" = 1 ]
   rm "$state/filler"
+  check "the log says where the rows are" grep -qE "$left" left.log
+  check "graphctl says: $(grep 'it has ended:' stop.log)" grep -qE "it has ended: $left" stop.log
 }
 left="(not all .* are|rows that had changed may not be) written back; they stay in $memory/debian/graphd-[^ ]*, from which the next start on this machine continues"
 stop_within 0
 check "a stop at once does not wait for the disk: $(grep 'before all is done' left.log)" \
   grep -qE "stopping before all is done: $left" left.log
-check "graphctl says: $(grep 'it has ended:' stop.log)" grep -qE "it has ended: $left" stop.log
 check "it also says: $(grep 'attached' stop.log)" grep -q 'it has ended while 1 job was attached' stop.log
 start
 check_taken $((taken + 4)) "server stop --force --timeout 0 with a full disk"
 stop_within 10
 check "a stop tries to write for some time: $(grep 'not everything' left.log)" \
   grep -q 'not everything could be written back: .*No space left on device' left.log
-check "the log says where the rows are" grep -qE "$left" left.log
-check "graphctl says: $(grep 'it has ended:' stop.log)" grep -qE "it has ended: $left" stop.log
 start
 check_taken $((taken + 5)) "server stop --force --timeout 10 with a full disk"
 check_rows

@@ -126,5 +126,11 @@ TEST(AttemptPlan, TooFewTrainersAreRefused) {
   EXPECT_EQ(PlanAttempt(first, JobNeeding(0), {}, {}, true).attempt, 1u);
 }
 
+TEST(AttemptPlan, AnAttemptIsDescribedWithTheRestartsThatCount) {
+  EXPECT_EQ(AttemptText(1, 0, 0), "with 1 trainer");
+  EXPECT_EQ(AttemptText(4, 1, 1), "with 4 trainers; 1 of 1 restart of --max_restarts is used");
+  EXPECT_EQ(AttemptText(2, 0, 3), "with 2 trainers; 0 of 3 restarts of --max_restarts are used");
+}
+
 }  // namespace
 }  // namespace graphd::ctl
