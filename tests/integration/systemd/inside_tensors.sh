@@ -147,6 +147,7 @@ while [ -d "/proc/$main" ]; do sleep 0.02; done
 rm "$state/filler"
 start
 check_taken $((taken + 3)) "a signal that announces the next process, with a full disk"
+left="(not all .* are|rows that had changed may not be) written back; they stay in $memory/debian/graphd-[^ ]*, from which the next start on this machine continues"
 # stop_within SECONDS: stops the server with a full disk. Its log is in left.log, and stop.log has what
 # graphctl says.
 stop_within() {
@@ -162,7 +163,6 @@ stop_within() {
   check "the log says where the rows are" grep -qE "$left" left.log
   check "graphctl says: $(grep 'it has ended:' stop.log)" grep -qE "it has ended: $left" stop.log
 }
-left="(not all .* are|rows that had changed may not be) written back; they stay in $memory/debian/graphd-[^ ]*, from which the next start on this machine continues"
 stop_within 0
 check "a stop at once does not wait for the disk: $(grep 'before all is done' left.log)" \
   grep -qE "stopping before all is done: $left" left.log
