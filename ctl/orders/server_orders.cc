@@ -226,15 +226,16 @@ void StopJobs(const HostOrder& order) {
   if (had_ended && JobDirectory::Open(order.stop_job, port).IsLive()) return SendFrame(ended);
   std::unique_ptr<ControlClient> client;
   ServerStatus status;
+  uid_t server_user = 0;
   try {
     client = Connect(order.server);
     status = client->Status();
+    server_user = UserOf(SocketOf(order.server));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUnavailable) throw;
     if (had_ended) return SendFrame(ended);
     return SendFrame({{"t", "no_server"}, {"text", error.what()}});  // may have ended with its job
   }
-  const uid_t server_user = UserOf(SocketOf(order.server));
   std::set<std::string> jobs;
   std::vector<JobProcess> signalled;
   for (const JobStatus& job : status.jobs) {

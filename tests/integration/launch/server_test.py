@@ -360,7 +360,8 @@ class Stop(GraphctlTest):
     def test_a_stopped_job_ends_the_server_that_it_started(self):
         job = self.start_launch("echo up; exec sleep 3600")
         read_line(job.stdout)
-        self.assertEqual(self.graphctl("stop", *HERE).returncode, 0)
+        stop = self.graphctl("stop", *HERE)
+        self.assertEqual(stop.returncode, 0, stop.stderr)
         job.communicate(timeout=20 * SLOW)
         self.assertEqual(job.returncode, 143)
         self.assertEqual(self.left(), [])
