@@ -17,8 +17,8 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "tools"))
 from free_ports import free_ports  # noqa: E402
 
 RULES = os.path.join(HERE, "..", "..", "..", "packaging", "prometheus", "graphd.rules.yml")
-# The cases of one of these rules, for promtool.
-QUEUE_ALERT = os.path.join(HERE, "queue_alert.yml")
+# The cases of these rules, for promtool.
+ALERT_CASES = os.path.join(HERE, "alert_cases.yml")
 DEADLINE = 25  # seconds until a wait fails
 
 
