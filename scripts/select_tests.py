@@ -29,9 +29,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SECONDS = ROOT / "tests" / "seconds.txt"
 # The processor time of a part, and the most for tests that were selected because they have changed.
-PART_SECONDS = {"dev": 300, "asan": 150, "tsan": 90}
-CHANGED_SECONDS = {"dev": 130, "asan": 40, "tsan": 40}
-SLOW_SECONDS = 9  # processor time from which a test without a sanitizer is not in the core
+PART_SECONDS = {"dev": 200, "asan": 100, "tsan": 70}
+CHANGED_SECONDS = {"dev": 90, "asan": 30, "tsan": 30}
+SLOW_SECONDS = 4.5  # processor time from which a test without a sanitizer is not in the core
 UNKNOWN_SECONDS = {"dev": 0.4, "asan": 5, "tsan": 5}  # for a test that is not in the file
 # Tests run four at a time on two processors, and wait now and then: so much of the time of one of them
 # is processor time.
