@@ -76,6 +76,18 @@ std::string PlaceOf(const std::string& config, const std::string& option) {
 }
 
 std::string ExplainParseError(const CLI::App& app, const CLI::ParseError& error) {
+  // Before options that are missing, which the file would have had.
+  if (const std::vector<std::string> words = app.remaining(); !words.empty()) {
+    const std::string& word = words.front();
+    if (!word.starts_with('-')) {
+      return StrCat("'", word, "' is not preceded by an option; write --config ", word,
+                    " if it is a file of options (graphd --help lists them)");
+    }
+    const std::string similar = Similar(app, word.substr(0, word.find('=')));
+    return StrCat("'", word, "' is not an option of graphd",
+                  similar.empty() ? "; graphd --help lists the options"
+                                  : StrCat("; did you mean --", similar, "?"));
+  }
   const std::string text = error.what();
   std::string path;
   if (const CLI::Option* config = app.get_config_ptr(); config != nullptr && config->count() > 0) {

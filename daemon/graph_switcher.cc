@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/failure.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "daemon/restart/switch_record.h"
@@ -183,6 +184,10 @@ void GraphSwitcher::Load(const std::shared_ptr<Preparation>& preparation) {
       LogFailure("reading the configuration", [&] { configured = hooks_.configured(); });
     }
     const std::string part_config = request.part_config.empty() ? configured : request.part_config;
+    if (!FileExists(part_config)) {
+      Throw(ErrorCode::kNotFound, "there is no part config ", part_config, " on this host; copy ",
+            "the partition there, or give the path that it has there");
+    }
     LogInfo({.peer = request.by, .op = "switch"}, request.by, " is switching this server to ",
             part_config, ": loading");
     LoadedVersion loaded = hooks_.load(part_config, request.id, [&](uint64_t done, uint64_t total) {

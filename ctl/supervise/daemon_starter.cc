@@ -123,6 +123,13 @@ GraphKeys ReadGraphKeys(const std::string& part_config) {
   return keys;
 }
 
+// Returns whether two paths name one file, or one of them is not known.
+bool IsSameFile(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty() || a == b) return true;
+  std::error_code error;
+  return std::filesystem::equivalent(a, b, error);
+}
+
 std::string OwnDirectory() {
   std::error_code error;
   const std::string path = std::filesystem::read_symlink("/proc/self/exe", error).string();
@@ -190,6 +197,7 @@ DaemonStarter::Attach DaemonStarter::TryAttach() {
     const ServerStatus status = client->Status();
     if (status.state != "ready") return Attach::kBusy;  // the daemon is about to end
     CheckServesSameGraph(status);
+    if (!IsSameFile(status.part_config, spec_.part_config)) other_part_config_ = status.part_config;
     if (member_) {
       client->SetTimeout(kJoinTimeout);
       client->JoinJob(*member_);

@@ -53,6 +53,9 @@ class DaemonStarter {
   bool is_listening() const { return is_listening_; }
   pid_t started_pid() const { return pid_; }        // 0: attached to a running daemon
   pid_t daemon_pid() const { return daemon_pid_; }  // set when ready; 0 if unknown
+  // Returns the part config of the running daemon if it is another file than the one given; else
+  // empty. Both are of the same graph.
+  const std::string& other_part_config() const { return other_part_config_; }
   double seconds() const { return SecondsSince(begin_); }
   const std::string& log_path() const { return log_path_; }
   const std::string& socket_path() const { return socket_path_; }
@@ -78,7 +81,7 @@ class DaemonStarter {
   bool ends_with_jobs_;
   IfMissing if_missing_;
   Clock::time_point begin_ = Clock::now();
-  std::string directory_, socket_path_, log_path_;
+  std::string directory_, socket_path_, log_path_, other_part_config_;
   UniqueFd log_lock_;
   UniqueFd notify_socket_;  // receives READY=1 (sd_notify) from the daemon that we started
   std::string notify_name_;

@@ -102,9 +102,15 @@ void Start(ServerArguments& arguments) {
   AskAndShow(plan, arguments, [](const std::string& host, const HostAnswer& answer) {
     bool started = false;
     double seconds = 0;
+    std::string other;  // the part config that the running server has instead of the one given
     for (const nlohmann::json& frame : answer.frames) {
       started = ValueOr(frame, "started", started);
       seconds = ValueOr(frame, "seconds", seconds);
+      other = ValueOr(frame, "part_config", other);
+    }
+    if (!other.empty()) {
+      return StrCat(host, ": was already running, with ", other,
+                    "; `graphctl server switch` makes it serve another version\n");
     }
     char text[64];
     std::snprintf(text, sizeof text, "ready in %.3f s", seconds);
@@ -153,7 +159,7 @@ void AddServer(CLI::App& app) {
     sub->footer(kServerExamples);
     AddServerName(*sub, arguments->hosts);
     AddHostOptions(*sub, arguments->hosts);
-    AddServerStartOptions(*sub, arguments->hosts);
+    if (action.run == Start) AddServerStartOptions(*sub, arguments->hosts);
     sub->add_flag("--json", arguments->json, "Print JSON");
     if (action.run == Stop) {
       sub->add_flag("--force", arguments->force,

@@ -34,7 +34,10 @@ std::string Guess(const std::string& word, const std::vector<std::string>& names
   };
   const auto nearest = std::min_element(
       names.begin(), names.end(), [&](auto& a, auto& b) { return difference(a) < difference(b); });
-  if (nearest == names.end() || Distance(word, *nearest) > word.size() / 3 + 1) return "";
+  if (nearest == names.end()) return "";
+  // A short word is near to many names that have nothing to do with it, such as 'foo' to 'top'.
+  const size_t most = std::min(word.size() / 2, word.size() / 3 + 1);
+  if (Distance(word, *nearest) > most) return "";
   return ", did you mean '" + *nearest + "'";
 }
 

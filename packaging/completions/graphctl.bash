@@ -350,21 +350,16 @@ _graphctl() {
       ;;
     'server stop')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
-        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
-        --part_config --num_servers --state_dir --durability --memory_dir --embedding_memory
-        --graphd --keys --secret --insecure --start_timeout --json --force --timeout'
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json
+        --force --timeout'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
-        --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
-        --memory-dir --embedding-memory --start-timeout'
+        --ssh-accept-new --connect-timeout --host-timeout'
       ;;
     'server status')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
-        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
-        --part_config --num_servers --state_dir --durability --memory_dir --embedding_memory
-        --graphd --keys --secret --insecure --start_timeout --json'
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
-        --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
-        --memory-dir --embedding-memory --start-timeout'
+        --ssh-accept-new --connect-timeout --host-timeout'
       ;;
     'server drain')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port

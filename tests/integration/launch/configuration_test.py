@@ -120,6 +120,18 @@ class Configuration(GraphctlTest):
         self.assertIn(self.file, gone.stderr)
         self.attach_a_tool()
 
+    def test_words_that_graphd_does_not_know_are_refused_with_a_remedy(self):
+        self.configure()
+        for words, said in (
+                ((self.file,), f"'{self.file}' is not preceded by an option; write --config "
+                               f"{self.file} if"),
+                (("--part_confg", "ring.json"), "'--part_confg' is not an option of graphd; did you "
+                                                "mean --part_config?")):
+            done = subprocess.run([os.path.join(BIN, "graphd"), *words], capture_output=True,
+                                  text=True, timeout=20, check=False)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(said, done.stderr)
+
     def test_a_check_names_the_file_line_and_key_of_each_mistake(self):
         self.configure()
         self.assertRegex(self.succeed("config", "check", self.file),

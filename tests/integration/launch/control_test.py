@@ -177,6 +177,8 @@ class Control(GraphctlTest):
         self.assertEqual(self.nodes_served(), before)
         unknown = self.graphctl("server", "switch", "nowhere/ring.json", *HERE)
         self.assertEqual(unknown.returncode, 3, unknown.stderr)
+        self.assertIn(f"no part config {self.path('nowhere/ring.json')} on this host; copy the "
+                      "partition there", unknown.stderr)
         # Without a path it is the configuration's, which has not changed.
         same = self.json_of("server", "switch", *HERE)
         self.assertEqual([each["ok"] for each in same], [True, True])

@@ -27,7 +27,13 @@ class Server(GraphctlTest):
         start = self.graphctl("server", "start", *HERE, "--part_config", "ring.json")
         self.assertEqual((start.returncode, start.stdout.count("ready in")), (0, 2), start.stderr)
         again = self.graphctl("server", "start", *HERE, "--part_config", "ring.json")
-        self.assertEqual((again.returncode, again.stdout.count("already running")), (0, 2))
+        self.assertEqual((again.returncode, again.stdout.count("already running\n")), (0, 2))
+        shutil.copy(self.path("ring.json"), self.path("other.json"))
+        other = self.graphctl("server", "start", *HERE, "--part_config", "other.json")
+        self.assertEqual((other.returncode, other.stdout.count(
+            f"already running, with {self.path('ring.json')}; `graphctl server switch`")), (0, 2),
+            other.stdout)
+        self.assertNotIn("--durability", self.graphctl("server", "stop", "--help").stdout)
         status = json.loads(self.graphctl("server", "status", *HERE, "--json").stdout)
         self.assertEqual([e["status"]["partitions"][0]["part"] for e in status], [0, 1])
         self.assertEqual(sum(e["status"]["partitions"][0]["nodes"] for e in status), 60)

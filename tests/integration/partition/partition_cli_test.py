@@ -211,6 +211,8 @@ class PartitionCommand(unittest.TestCase):
                 ("partiton", "--graph_name", "x"):
                     "unknown verb 'partiton', did you mean 'partition'",
                 ("frobnicate",): "unknown verb 'frobnicate'; graphctl has: ",
+                ("foo",): "unknown verb 'foo'; graphctl has: ",
+                ("pln",): "unknown verb 'pln', did you mean 'plan'",
                 ("server", "strat"):
                     "unknown verb 'strat', did you mean 'start'; graphctl server has",
                 ("partition", "--inptu", "x"): "unknown option '--inptu', did you mean '--input'; "
