@@ -140,3 +140,35 @@ kill_process() { kill -KILL "$main"; }
 restart() { systemctl restart graphd@debian; }
 # The watchdog kills a process that is silent.
 stop_process() { kill -STOP "$main"; }
+
+steps() { grep -c '^step' "trainer$1.log"; }
+
+# start_trainer N: starts a trainer that checks each step.
+trainers=()
+start_trainer() {
+  : >"trainer$1.log"
+  GRAPHD_SERVER_NAME=debian GRAPHD_IP_CONFIG=/srv/ip_config.txt GRAPHD_MODEL="$parts/$name.json" \
+    GRAPHD_JOB_ID="trainer$1" GRAPHD_PART_ID=0 GRAPHD_TIMEOUT=60 \
+    /srv/chaos_trainer "journal$1" "embedding$1" "$1" >"trainer$1.log" 2>&1 &
+  trainers[$1]=$!
+}
+# await_steps: waits until each trainer has made ten more steps.
+await_steps() {
+  local each before
+  for each in "${!trainers[@]}"; do
+    before=$(steps "$each")
+    for _ in $(seq 400); do [ "$(steps "$each")" -ge $((before + 10)) ] && continue 2; sleep 0.05; done
+    bad "trainer $each makes no steps"; tail -n 5 "trainer$each.log"; finish
+  done
+}
+# Ends the trainers, which compare all rows.
+check_rows() {
+  local each
+  for each in "${!trainers[@]}"; do
+    kill -TERM "${trainers[$each]}"
+    if wait "${trainers[$each]}"; then ok "trainer $each: $(tail -n 1 "trainer$each.log")"; else
+      bad "the rows of trainer $each"; tail -n 5 "trainer$each.log"
+    fi
+  done
+  trainers=()
+}

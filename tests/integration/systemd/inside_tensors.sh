@@ -8,41 +8,11 @@ set -uo pipefail
 log() { journalctl --no-pager --output=cat -u graphd@debian; }
 # Prints how often a daemon has taken over the memory of tensors.
 tensors_taken_over() { log | grep -c 'took over the memory of tensors'; }
-steps() { grep -c '^step' "trainer$1.log"; }
-
-# start_trainer N [SECONDS]: starts a trainer that checks each step; its calls fail after so long.
-trainers=()
-start_trainer() {
-  GRAPHD_SERVER_NAME=debian GRAPHD_IP_CONFIG=/srv/ip_config.txt GRAPHD_MODEL=/srv/parts/small.json \
-    GRAPHD_JOB_ID="trainer$1" GRAPHD_PART_ID=0 GRAPHD_TIMEOUT=60 \
-    /srv/chaos_trainer "journal$1" "embedding$1" "$1" >"trainer$1.log" 2>&1 &
-  trainers[$1]=$!
-}
-# await_steps: waits until each trainer has made ten more steps.
-await_steps() {
-  local each before
-  for each in "${!trainers[@]}"; do
-    before=$(steps "$each")
-    for _ in $(seq 400); do [ "$(steps "$each")" -ge $((before + 10)) ] && continue 2; sleep 0.05; done
-    bad "trainer $each makes no steps"; tail -n 5 "trainer$each.log"; finish
-  done
-}
 # check_taken N WHAT: checks that N processes have taken over the tensors, and that these are used.
 check_taken() {
   await_steps
   check "$2: the next process has the memory of tensors" [ "$(tensors_taken_over)" = "$1" ]
   systemctl reset-failed graphd@debian  # systemd gives up after five starts in ten seconds
-}
-# Ends the trainers, which compare all rows.
-check_rows() {
-  local each
-  for each in "${!trainers[@]}"; do
-    kill -TERM "${trainers[$each]}"
-    if wait "${trainers[$each]}"; then ok "trainer $each: $(tail -n 1 "trainer$each.log")"; else
-      bad "the rows of trainer $each"; tail -n 5 "trainer$each.log"
-    fi
-  done
-  trainers=()
 }
 memory=/run/graphd_memory
 # Prints how many directories of memory there are.
@@ -125,7 +95,12 @@ start
 start_trainer 4
 await_steps
 fill_disk
+since=$(log | wc -l)
+systemctl log-level debug
 check "systemctl stop with a full disk" systemctl stop graphd@debian
+systemctl log-level info
+extended=$(log | tail -n "+$since" | grep -c 'Got notification message.*EXTEND_TIMEOUT_USEC=')
+check "it asks for no more time when no bytes move: $extended times" [ "$extended" -le 2 ]
 check "the rows are in memory" [ "$(memories)" = 1 ]
 rm "$state/filler"
 start
@@ -182,9 +157,10 @@ taken=$(tensors_taken_over)
 
 # A stop that has much to write takes longer than TimeoutStopSec, and shows how far it is.
 set_service stop TimeoutStopSec=2s
-# change_rows FIRST [--check]: writes, or checks, 256 MiB of rows. They are written back in many parts.
+# change_rows FIRST [--check]: writes, or checks, rows of 16 tensors. They are written back in many parts.
+tensor_bytes=$((16 << 20))
 change_rows() {
-  /usr/bin/python3 change_rows.py --server_name debian --ip_config ip_config.txt --bytes $((16 << 20)) \
+  /usr/bin/python3 change_rows.py --server_name debian --ip_config ip_config.txt --bytes $tensor_bytes \
     --tensors 16 --first "$@" >change.log 2>&1 || { bad "change_rows.py $*"; cat change.log; }
 }
 progress='writing changed rows back: [0-9.]+ [KMG]iB of 2[5-9][0-9] MiB, [0-9.]+ [KMG]iB/s, [0-9]+ s left'
@@ -244,8 +220,24 @@ check_progress <(tr '\r' '\n' <bar.log) "\[[#.]+\] +[0-9]+ %  $progress"
 check "then it has ended: $(tail -n 3 bar.log | grep -o '127.*')" grep -q '127.0.0.1:30050: stopped' bar.log
 start
 change_rows 2 --check
-check "graphctl tensors drop" graphctl tensors drop changed{0..15} --server_name debian --ip_config ip_config.txt >/dev/null
+drop() { graphctl tensors drop changed{0..15} --server_name debian --ip_config ip_config.txt >/dev/null; }
+check "graphctl tensors drop" drop
 systemctl stop graphd@debian
+
+# A start takes as long with tensors that hold 1 GiB.
+tensor_bytes=$((64 << 20))
+hurry
+start
+change_rows 3
+taken=$(tensors_taken_over)
+replaced=0
+replace "kill -9 with 1 GiB of rows" kill_process
+replace "systemctl restart with 1 GiB of rows" restart
+check "each process has taken over their memory" [ "$(tensors_taken_over)" = $((taken + replaced)) ]
+change_rows 3 --check
+check "graphctl tensors drop" drop
+systemctl stop graphd@debian
+rm /run/systemd/system/graphd@debian.service.d/hurry.conf
 rm /run/systemd/system/graphd@debian.service.d/stop.conf
 systemctl daemon-reload
 taken=$(tensors_taken_over)
@@ -285,7 +277,7 @@ systemctl restart graphd@debian || bad "systemctl restart"
 check "memory that is not used is freed" [ "$(memories)" = 0 ]
 # The size of the mount, and servers without it.
 size() { echo $(($(stat -f -c '%b*%S' $memory))); }
-total=$(awk '/MemTotal/ { print $2 * 1024 }' /proc/meminfo)
+total=$(($(awk '/MemTotal/ { print $2 }' /proc/meminfo) * 1024))
 check "it has half of the memory: $(size) of $total bytes" [ $((($(size) * 100 + total / 2) / total)) = 50 ]
 drop_in=/etc/systemd/system/run-graphd_memory.mount.d/test.conf
 # start_with LINE...: starts the server with these lines in a drop-in of the mount.

@@ -28,10 +28,11 @@ check "the graph has 2 GiB: $(journalctl --no-pager -u graphd@debian | grep -o '
 job 300 undisturbed.log unix || bad "a job of 300 epochs"
 
 # A job goes on while its server is replaced in each way, the last of which is an upgrade. Clients that
-# connect meanwhile wait.
+# connect meanwhile wait, and a trainer compares the rows that it changes with a model.
 /usr/bin/python3 keep_connecting.py --server_name debian --ip_config ip_config.txt \
   --socket /run/graphd/debian/30050.sock --port 30050 >connecting.log 2>&1 &
 connecting=$!
+start_trainer 1
 job 300 disturbed.log unix &
 disturbed=$!
 await_epoch 5
@@ -52,6 +53,8 @@ check "it runs the new program" [ "$(program)" = /usr/bin/graphd ]
 check "each process has taken over the graph" [ "$(taken_over)" = $replaced ]
 if wait $disturbed; then ok "the job goes on"; else bad "the job"; cat disturbed.log; fi
 same_numbers 301
+await_steps
+check_rows
 kill $connecting
 if wait $connecting; then ok "clients wait: $(cat connecting.log)"; else
   bad "clients that connect while the server is replaced"; cat connecting.log

@@ -27,5 +27,6 @@ cpack --config "$bin/../CPackConfig.cmake" -B "$work/packed" -D CPACK_COMPONENTS
 dpkg-deb --raw-extract "$work"/packed/graphd_*.deb "$work/content"
 container_start
 install_files lib graphctl examples python
+install -m 755 "$bin/../tests/chaos_trainer" "$ROOT/srv"
 for version in 7.1.0 7.1.1 7.2.0; do with_version $version; done
 container_run /srv/inside_upgrade.sh "$graph/parts"
