@@ -62,6 +62,24 @@ class Top(support.GraphTest):
                 return
         self.fail("no daemon has shown the barrier in time")
 
+    def check_text_of_requests(self):
+        """Checks what `graphctl debug requests` shows a person while trainer 0 waits in a barrier."""
+        command = [word for word in self.command("debug", "requests") if word != "--json"]
+        shown = subprocess.run(
+            command,
+            env=self.daemons().environment(),
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=30 * support.slowness(),
+        ).stdout
+        self.assertRegex(shown, r"(?m)^127\.0\.0\.1:\d+: 1 request in flight$")
+        self.assertRegex(
+            shown,
+            r"(?m)^ +\d+\.\d{3} s  barrier of job waits, trainer 0, (pid \d+|127\.0\.0\.1:\d+): "
+            r"waits for rank 1$",
+        )
+
     def test_reads_in_mapped_memory_are_those_of_the_trainer(self):
         g = self.served()
         tensor = DistTensor((g.num_nodes(), 4), torch.float32, name="read")
@@ -112,6 +130,7 @@ class Top(support.GraphTest):
         first = threading.Thread(target=wait)
         first.start()
         self.wait_for_barrier(0.7)
+        self.check_text_of_requests()
         sessions[1].barrier()
         first.join()
         barriers = []

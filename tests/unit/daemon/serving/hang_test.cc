@@ -11,7 +11,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <numeric>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -31,7 +33,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int64_t kRows = 20'000, kColumns = 64;
+constexpr int64_t kTensorRows = 20'000, kTensorColumns = 64;
 
 std::string FirstLine(const std::string& path) {
   std::ifstream file(path);
@@ -74,10 +76,14 @@ class StoppedThread {
   // hold the lock of a heap, for which every other thread would wait.
   StoppedThread(pid_t process, const std::string& name) {
     const std::string tasks = StrCat("/proc/", process, "/task");
-    for (const auto& task : std::filesystem::directory_iterator(tasks)) {
-      if (FirstLine(task.path() / "comm") == name) id_ = std::stoi(task.path().filename());
-    }
-    EXPECT_NE(id_, 0) << "no thread has the name " << name;
+    // A thread has its name only after it has begun to run.
+    EXPECT_TRUE(Await([&] {
+      for (const auto& task : std::filesystem::directory_iterator(tasks)) {
+        if (FirstLine(task.path() / "comm") == name) id_ = std::stoi(task.path().filename());
+      }
+      return id_ != 0;
+    })) << "no thread has the name "
+        << name;
     const auto [begin, end] = OwnCode(process);
     EXPECT_LT(begin, end);
     const std::string state = StrCat(tasks, "/", id_, "/syscall");
@@ -103,66 +109,99 @@ class StoppedThread {
   pid_t id_ = 0;
 };
 
-TEST(Hang, TheWatchdogIsNotNotifiedWhileAThreadOfTheStoreHangs) {
-  ScratchDirectory scratch;
-  const ServiceMessages messages(scratch / "notify");
-  ::setenv("WATCHDOG_USEC", "200000", 1);
-  ServedGraphFixture served(HomogeneousGraph(kRows, {{0, 1}}), {{0}}, 1, {"--hang_timeout", "1"});
-  ::unsetenv("WATCHDOG_USEC");
-  const auto notified = [&] {
-    const std::vector<std::string> lines = messages.lines();
-    return std::count(lines.begin(), lines.end(), "WATCHDOG=1");
-  };
-  const auto notified_more = [&](std::chrono::seconds time) {
-    const auto before = notified();
-    std::this_thread::sleep_for(time);
-    return notified() > before;
-  };
-  EXPECT_TRUE(Await([&] { return notified() > 2; }));
+// A daemon that notifies a service manager's watchdog, and whose threads hang after a second.
+class WatchedDaemon {
+ public:
+  explicit WatchedDaemon(const RawGraph& graph) : messages_(scratch_ / "notify") {
+    ::setenv("WATCHDOG_USEC", "200000", 1);
+    // One thread serves all connections.
+    served_.emplace(graph, std::vector<std::vector<int>>{{0}}, 1,
+                    std::vector<std::string>{"--hang_timeout", "1", "--data_threads", "1"});
+    ::unsetenv("WATCHDOG_USEC");
+    EXPECT_TRUE(Await([&] { return Notified() > 2; }));
+  }
+  ServedGraphFixture& served() { return *served_; }
 
-  const DistGraph trainer = DistGraph(Initialize(served.TrainerOptions(Transport::kTcp)));
+  // Stops the thread while `work` uses it again and again, and checks what the log and the service
+  // manager are told.
+  void StopThread(const std::string& name, const std::function<void()>& work) {
+    std::atomic<bool> ended{false};
+    std::thread worker([&] {
+      while (!ended) work();
+    });
+    StoppedThread thread(served_->daemon(0).pid(), name);
+    EXPECT_TRUE(Logged(StrCat("thread '", name, "' has hung for "))) << Log();
+    EXPECT_FALSE(NotifiedMore());
+    const std::string goes_on = StrCat("thread '", name, "' goes on");
+    EXPECT_THAT(Log(), Not(HasSubstr(goes_on)));
+    thread.GoOn();
+    EXPECT_TRUE(Logged(goes_on)) << Log();
+    EXPECT_TRUE(NotifiedMore());
+    ended = true;
+    worker.join();
+  }
+
+ private:
+  std::string Log() { return served_->daemon(0).Log(); }
+  bool Logged(const std::string& text) {
+    return Await([&] { return Log().find(text) != std::string::npos; });
+  }
+  ptrdiff_t Notified() const {
+    const std::vector<std::string> lines = messages_.lines();
+    return std::count(lines.begin(), lines.end(), "WATCHDOG=1");
+  }
+  bool NotifiedMore() const {
+    const auto before = Notified();
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    return Notified() > before;
+  }
+
+  ScratchDirectory scratch_;
+  const ServiceMessages messages_;
+  std::optional<ServedGraphFixture> served_;
+};
+
+TEST(Hang, TheWatchdogIsNotNotifiedWhileAThreadOfTheStoreHangs) {
+  WatchedDaemon daemon(HomogeneousGraph(kTensorRows, {{0, 1}}));
+  const DistGraph trainer = DistGraph(Initialize(daemon.served().TrainerOptions(Transport::kTcp)));
   TensorSpec spec;
   spec.name = "rows";
-  spec.row_shape = {kColumns};
+  spec.row_shape = {kTensorColumns};
   const DistTensor tensor = DistTensor::Create(trainer, spec);
-  std::vector<int64_t> ids(kRows);
+  std::vector<int64_t> ids(kTensorRows);
   std::iota(ids.begin(), ids.end(), 0);
   float value = 0;
-  const auto write = [&] {
-    Tensor rows = Tensor::Empty(DType::kFloat32, {kRows, kColumns});
+  daemon.StopThread("pushes 0", [&] {
+    Tensor rows = Tensor::Empty(DType::kFloat32, {kTensorRows, kTensorColumns});
     std::ranges::fill(rows.as<float>(), ++value);
     tensor.Write(ids, rows);
-  };
-  std::atomic<bool> ended{false};
-  std::thread writer([&] {
-    while (!ended) write();
   });
-
-  const auto log = [&] { return served.daemon(0).Log(); };
-  const auto logged = [&](const std::string& text) {
-    return Await([&] { return log().find(text) != std::string::npos; });
-  };
-  StoppedThread thread(served.daemon(0).pid(), "pushes 0");
-  EXPECT_TRUE(logged("thread 'pushes 0' has hung for ")) << log();
-  EXPECT_FALSE(notified_more(std::chrono::seconds(2)));
-  const std::string goes_on = "thread 'pushes 0' goes on";
-  EXPECT_THAT(log(), Not(HasSubstr(goes_on)));
-  thread.GoOn();
-  EXPECT_TRUE(logged(goes_on)) << log();
-  EXPECT_TRUE(notified_more(std::chrono::seconds(2)));
-
-  ended = true;
-  writer.join();
   const Tensor rows = tensor.Read(ids);
   EXPECT_TRUE(std::ranges::all_of(rows.as<float>(), [&](float each) { return each == value; }));
 }
 
+TEST(Hang, TheWatchdogIsNotNotifiedWhileAThreadThatComputesOrServesConnectionsHangs) {
+  WatchedDaemon daemon(
+      HomogeneousGraph(kTensorRows, RandomMultigraph(kTensorRows, 20 * kTensorRows, 1)));
+  const DistGraph trainer = DistGraph(Initialize(daemon.served().TrainerOptions(Transport::kTcp)));
+  std::vector<int64_t> seeds(kTensorRows);
+  std::iota(seeds.begin(), seeds.end(), 0);
+  size_t edges = 0;
+  const auto sample = [&] {
+    edges += SampleNeighbors(trainer, seeds, {.fanout = -1}).neighbors.size();
+  };
+  daemon.StopThread("compute 0", sample);
+  daemon.StopThread("data 0", sample);
+  EXPECT_GT(edges, 0);
+}
+
 TEST(Hang, AStopGivesRequestsUpThatDoNotEnd) {
-  ServedGraphFixture served(HomogeneousGraph(kRows, RandomMultigraph(kRows, 20 * kRows, 1)), {{0}},
-                            1, {"--num_servers", "1"});
+  ServedGraphFixture served(
+      HomogeneousGraph(kTensorRows, RandomMultigraph(kTensorRows, 20 * kTensorRows, 1)), {{0}}, 1,
+      {"--num_servers", "1"});
   Options options = served.TrainerOptions(Transport::kTcp);
   options.timeout = std::chrono::seconds(2);
-  std::vector<int64_t> seeds(kRows);
+  std::vector<int64_t> seeds(kTensorRows);
   std::iota(seeds.begin(), seeds.end(), 0);
   std::thread trainer([&] {
     try {
