@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <string>
+#include <vector>
 
 #include "base/strings.h"
 
@@ -37,6 +38,8 @@ nlohmann::json SwitchGraph(const ControlOrder& order, ControlClient& client,
                            const std::function<void(const nlohmann::json&)>& send,
                            std::string input) {
   client.SetTimeout(kCallTimeout);
+  const std::vector<GraphVersionStatus> graphs = client.Status().graphs;
+  const std::string before = graphs.empty() ? "" : graphs.front().fingerprint;
   client.PrepareSwitch(order.part_config, order.version, order.by);
   std::string line;
   bool prepared = false;
@@ -56,6 +59,7 @@ nlohmann::json SwitchGraph(const ControlOrder& order, ControlClient& client,
   const Switched switched = client.CommitSwitch();
   return {{"part_config", switched.part_config},
           {"fingerprint", switched.fingerprint},
+          {"same_files", switched.fingerprint == before},
           {"jobs", switched.jobs}};
 }
 

@@ -78,8 +78,10 @@ void Switch(ControlArguments& arguments) {
   }
   ShowAnswers(arguments, answers, [](const ControlAnswer& answer) {
     const auto jobs = ValueOr(answer.answer, "jobs", uint64_t{0});
+    const bool is_same = ValueOr(answer.answer, "same_files", false);
     return StrCat(answer.host, ": switched to ", ValueOr(answer.answer, "part_config", "?"),
-                  " (fingerprint ", ValueOr(answer.answer, "fingerprint", "?"), "); ",
+                  " (fingerprint ", ValueOr(answer.answer, "fingerprint", "?"),
+                  is_same ? ", the same files as before); " : "); ",
                   jobs == 0   ? "no job uses an earlier version"
                   : jobs == 1 ? "1 job keeps an earlier version"
                               : StrCat(jobs, " jobs keep an earlier version"),

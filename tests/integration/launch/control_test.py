@@ -121,6 +121,7 @@ class Control(GraphctlTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout.count(f"switched to {following} (fingerprint "), 2,
                          done.stdout)
+        self.assertNotIn("the same files", done.stdout)
         self.assertEqual(done.stdout.count("; 1 job keeps an earlier version\n"), 2, done.stdout)
         self.assertEqual(sum(self.nodes_served()), 80)
         for answer in self.json_of("server", "status", *HERE):
@@ -181,7 +182,9 @@ class Control(GraphctlTest):
                       "partition there", unknown.stderr)
         # Without a path it is the configuration's, which has not changed.
         same = self.json_of("server", "switch", *HERE)
-        self.assertEqual([each["ok"] for each in same], [True, True])
+        self.assertEqual([(each["ok"], each["same_files"]) for each in same], [(True, True)] * 2)
+        shown = self.graphctl("server", "switch", *HERE).stdout
+        self.assertEqual(shown.count(", the same files as before); no job uses"), 2, shown)
         self.assertEqual(self.nodes_served(), before)
         self.stop_server()
 
