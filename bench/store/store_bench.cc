@@ -198,8 +198,9 @@ BENCHMARK(BM_StorePush)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
-// Copies the files that a loss of power would leave: all but the memory, which the copy names.
-// Copies again while files that the store removes meanwhile are missing.
+// Copies the files that a loss of power would leave. The file `memory` is removed from the copy: it
+// names the running store's memory, which a loss of power would clear. Tries again if the store
+// removes files during the copy.
 void CopyOfRunningStore(const std::string& from, const std::string& to) {
   std::error_code error;
   for (int attempt = 0; attempt < 10; attempt++) {

@@ -14,8 +14,8 @@ struct LogRecord {
   int64_t microseconds = 0;  // since 1970, by the clock of its host
   std::string level;         // "debug", "info", "warning" or "error"
   std::string text;          // may have several lines
-  // The fields of the daemon's line, and the program unless it is graphd, because systemd tells
-  // about the unit. Only the journal has them; else they are empty.
+  // The fields of the daemon's log line. `program` is who wrote the record if not graphd, such as
+  // systemd, which reports about the unit. All are empty unless the record is from the journal.
   std::string job, peer, op, program;
 
   // Calls f(name, value) for each field that is not empty.

@@ -35,9 +35,10 @@ std::vector<uint32_t> HostsThatAreBack(const std::vector<JobHost>& hosts, const 
 std::vector<uint32_t> WithTrainers(std::vector<uint32_t> trainers, const JobSpec& job,
                                    int num_trainers);
 
-// Returns what the first host says about the next attempt, from what it has said last. `wanted` has
-// the number of trainers by slot when all hosts are there. `counts`: it is one of --max_restarts.
-// Throws Error(kUnavailable) if too few trainers are left.
+// Returns the first host's report for the next attempt, made from its last report. `wanted`: the
+// number of trainers in each slot if no host is absent. `absent`: the hosts that take no part.
+// `counts`: whether the attempt is a restart that --max_restarts limits. Throws Error(kUnavailable)
+// if too few trainers are left.
 JobHost PlanAttempt(JobHost first_host, const JobSpec& job, const std::vector<uint32_t>& wanted,
                     std::vector<uint32_t> absent, bool counts);
 

@@ -513,7 +513,7 @@ JobPart::Actions Supervisor::PartActions() {
     try {
       client_->Report(record, order_.job.secret);
     } catch (const Error&) {
-      // It is told again within seconds. If the daemon has ended, that is noticed elsewhere.
+      // The report is repeated within seconds; if the daemon has ended, that is noticed elsewhere.
     }
   };
   actions.notice = [this](const std::string& text) { Notice(text); };

@@ -9,7 +9,7 @@
 
 namespace graphd {
 
-// Gives memory that a load has left unused back to the system. Used by the main thread.
+// Returns free heap memory and idle buffers to the system. Used by the main thread.
 class MemoryTrimmer {
  public:
   // Run() is called once per period.

@@ -196,7 +196,8 @@ KeptGraph TakeAll(DescriptorStore& store, UniqueFd manifest, const std::string& 
   }
   std::vector<PartId> kept_parts;
   for (auto partition : root.getPartitions()) kept_parts.push_back(partition.getPart());
-  if (kept_parts != parts) Throw(ErrorCode::kInvalid, "it has other partitions");
+  if (kept_parts != parts)
+    Throw(ErrorCode::kInvalid, "it has partitions other than those to serve");
   for (auto file : root.getFiles()) {
     graph.files.push_back({file.getPath().cStr(), file.getDevice(), file.getInode(),
                            file.getBytes(), file.getModified()});
@@ -251,8 +252,9 @@ std::optional<KeptGraph> KeptGraph::Take(DescriptorStore& store, const std::stri
     }
   }
   if (RemoveOthers(store, {}) > 0) {
-    LogInfo("the service manager has a graph of an earlier process, which is loaded again: ",
-            reason);
+    LogInfo(
+        "the graph that an earlier process left with the service manager can't be used, and is ",
+        "loaded from its files: ", reason);
   }
   return std::nullopt;
 }

@@ -43,8 +43,8 @@ struct RgcnShape {
   std::vector<graphd::NodeTypeId> out_types;  // node types of the last layer
 };
 
-// An R-GCN of several layers. All nodes of a type without features have one learnt vector as input,
-// so their messages in the second layer consist of what they received from their neighbours in the
+// An R-GCN of several layers. Nodes of a type without features share one learnt input vector, so
+// their messages in the second layer consist of what they received from their neighbours in the
 // first.
 class RgcnImpl : public torch::nn::Module {
  public:

@@ -57,7 +57,10 @@ std::string StateDirectory(const PartitionOptions& options) {
 std::string BootId() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string id;
-  if (!(file >> id)) Throw(ErrorCode::kIo, "can't read /proc/sys/kernel/random/boot_id");
+  if (!(file >> id)) {
+    Throw(ErrorCode::kIo, "can't read /proc/sys/kernel/random/boot_id, which --memory needs; ",
+          "mount /proc, or partition without --memory");
+  }
   return id;
 }
 

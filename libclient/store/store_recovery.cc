@@ -49,7 +49,8 @@ void StoreRecovery::Run() {
   const StoreState state = kept_ ? arena_->ReadState() : written;
   clients_ = ClientTable(state.clients);
   log_ = OpenLog(kept_);
-  // Without these, a loss of power could take the names of pages/ and log/, and all below them.
+  // Without these, a loss of power could remove the directory entries of pages/ and log/, and all
+  // files below them.
   SyncDirectory(options_.directory);
   SyncDirectory(DirName(options_.directory));
   ReplayLog(state.lsn, pages_lsn);

@@ -59,7 +59,8 @@ void WriteHost(const JobHost& host, wire::JobHost::Builder out) {
 
 JobHost ReadHost(wire::JobHost::Reader in) {
   if (in.getPhase() >= kJobPhases) {
-    Throw(ErrorCode::kInvalid, "a report of a job has the unknown phase ", +in.getPhase());
+    Throw(ErrorCode::kInvalid, "a job report has phase ", +in.getPhase(), ", expected 0 to ",
+          kJobPhases - 1, "; its sender may have a newer version");
   }
   // They are converted to whole numbers, or sorted by.
   if (!(in.getGrace() >= 0 && in.getGrace() <= kMaxGraceSeconds)) {

@@ -8,11 +8,12 @@
 
 namespace graphd {
 
-// The state of a daemon that still loads, and so answers nobody. A file beside its socket has it.
+// The progress of a daemon that is still loading and does not answer requests yet. The daemon keeps
+// it in a file beside its socket.
 struct LoadingState {
   std::string server_name;
   int64_t pid = 0;
-  uint64_t done = 0, total = 0;  // bytes of its partitions; a total of 0 is not known yet
+  uint64_t done = 0, total = 0;  // bytes of its partitions; total is 0 while it is unknown
 
   // Returns the share that is in memory; 0 if the total is not known yet.
   int percent() const;

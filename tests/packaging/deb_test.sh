@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages in a folder (second argument) by apt in a Debian that has only a
-# compiler, and uses them there: the programs, the manuals, the tutorial, the Python package, and the
-# library, with which the README's trainer is built and run. The library of the build tree (first argument) is also installed
-# to a prefix on this machine and used from there. Needs root and Debian's mirror.
+# Installs the Debian packages of a folder (second argument) with apt in a new Debian root that has
+# only build tools and Python, and uses them there: the programs, the manuals, the tutorial, the
+# Python package, and the library, with which it builds and runs the README's trainer. Also installs
+# the library of the build tree (first argument) under a prefix on this machine and uses it from
+# there. Needs root and a Debian mirror.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source_dir=$(cd "$here/../.." && pwd)
@@ -31,8 +32,8 @@ mmdebstrap --quiet --variant=apt --include=g++,make,cmake,pkg-config,python3 \
   { cat debian.log; exit 1; }
 echo "installed Debian with the packages in $((SECONDS - start)) s"
 
-cp -r "$here/use_installed.py" "$here/use_documents.py" "$here/use_library.sh" "$here/trainer" "$source_dir/README.md" \
-  "$source_dir/tests/fixtures/dgl/sbm_2p_metis" root/srv
+cp -r "$here/use_installed.py" "$here/use_documents.py" "$here/use_library.sh" "$here/trainer" \
+  "$source_dir/README.md" "$source_dir/tests/fixtures/dgl/sbm_2p_metis" root/srv
 unshare --mount sh -ec '
   mount -t proc proc root/proc
   mount -t tmpfs shm root/dev/shm

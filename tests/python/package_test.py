@@ -21,7 +21,8 @@ def python(code):
 
 class Package(unittest.TestCase):
     def test_import_loads_few_modules_and_none_of_other_packages(self):
-        # Their number decides how long an import takes, and does not depend on the machine's load.
+        # The number of modules decides how long an import takes, and unlike the time, it does not
+        # depend on the machine's load.
         code = (
             "import sys, json; before = set(sys.modules); import graphd; alone = set(sys.modules); "
             "import graphd.distributed, graphd.sampling, graphd.device; "

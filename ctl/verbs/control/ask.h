@@ -35,8 +35,9 @@ CLI::App* AddControlVerb(CLI::App& verb, const std::string& name, const std::str
 // Adds --reason.
 void AddReason(CLI::App& action, ControlArguments& arguments);
 
-// Sends arguments.order to the daemons of the ip_config file, or without one to all daemons of this
-// machine with the server's name. Throws Error(kUnavailable) if there are none.
+// Sends arguments.order to the daemons of the ip_config file or, without such a file, to all
+// daemons of this machine that have the server's name. Throws Error(kUnavailable) if there are
+// none.
 std::vector<ControlAnswer> AskDaemons(
     ControlArguments& arguments,
     const std::function<void(size_t host, const nlohmann::json& frame)>& on_progress = nullptr);

@@ -54,8 +54,8 @@ DglFeatures::DglFeatures(const std::string& path, const GraphMeta& meta, PartId 
     std::string name = is_node ? Partition::NodeFeatureName(key.type, key.name)
                                : Partition::EdgeFeatureName(key.type, key.name);
     if (layout_.Find(name)) {
-      Throw(ErrorCode::kCorrupt, path, ", offset ", named.array.offset, ": feature '", named.name,
-            "' is listed under another key, too");
+      Throw(ErrorCode::kCorrupt, path, ", offset ", named.array.offset, ": feature '", key.name,
+            "' occurs twice, the second time under the key '", named.name, "'");
     }
     layout_.Add(name, named.array.dtype, named.array.shape);
     entries_.push_back({std::move(name), std::move(named.array), first});

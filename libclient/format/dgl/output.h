@@ -13,12 +13,11 @@
 
 namespace graphd {
 
-// One of DGL's files (array.h, graph.h) while it is written from begin to end through one buffer of
-// fixed size. It has a temporary name until Finish(). Not thread-safe. Throws Error if a write
-// fails.
+// One of DGL's files (array.h, graph.h), written sequentially through one buffer of fixed size. It
+// has a temporary name until Finish(). Not thread-safe. Throws Error if a write fails.
 class DglOutput {
  public:
-  // Calls `written`, unless it is empty, with the bytes of each piece that leaves the buffer.
+  // Calls `written`, unless it is empty, with the number of bytes each time the buffer is written.
   DglOutput(std::string path, std::function<void(uint64_t)> written);
   // Removes the file if it was not finished.
   ~DglOutput();

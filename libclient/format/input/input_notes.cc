@@ -56,7 +56,8 @@ uint64_t CountNaN(const Tensor& values) {
       std::count_if(numbers.begin(), numbers.end(), [](T value) { return std::isnan(value); }));
 }
 
-// Returns the position of the only column that has one of these names, in any case.
+// Returns the position of the column that has one of these names, ignoring case. Returns nothing if
+// no column or more than one column has one.
 std::optional<size_t> OnlyColumn(const TableFormat& format,
                                  std::span<const std::string_view> names) {
   std::optional<size_t> found;

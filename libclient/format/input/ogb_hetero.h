@@ -9,7 +9,7 @@ namespace graphd {
 // Reads the raw layout of Open Graph Benchmark's heterogeneous data sets; ReadOgbRaw calls it.
 //
 //   raw/num-node-dict                    node types; then how many nodes each has
-//   raw/triplet-list                     src,rel,dst: an edge type a line
+//   raw/triplet-list                     src,rel,dst: one edge type per line
 //   raw/nodetype-has-feat                optional: node types; then True or False
 //   raw/nodetype-has-label               optional, likewise
 //   raw/relations/SRC___REL___DST/num-edge-list, edge, edge-NAME, edge_NAME

@@ -33,7 +33,7 @@ enum class Transport {
 
 // The role of the machine that a process runs on.
 enum class MachineRole {
-  kHost,     // it is a host of ip_config, so that the daemon of its partition is near
+  kHost,     // it is a host of ip_config, which also runs the daemon of its partition
   kTrainer,  // it may be any machine: one that serves no partition reads everything over TCP
 };
 

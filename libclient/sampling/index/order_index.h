@@ -15,8 +15,8 @@ using SeedTimes = std::variant<std::span<const int64_t>, std::span<const double>
 // top-k and temporal sampling. Immutable; thread-safe.
 class OrderIndex {
  public:
-  // Opens an index. `csc` has the rows that it was built over; only its sizes are used. Throws
-  // Error(kCorrupt).
+  // Opens an index that was built from `csc`, of which only the sizes are used. Throws
+  // Error(kCorrupt) if the sizes of the index do not match them.
   OrderIndex(std::shared_ptr<const Segment> segment, const Csc& csc);
 
   // Returns the relative slot of the edge at position `at`, which is the row's first slot plus the

@@ -156,7 +156,7 @@ class ParquetTest(ColumnsCase):
             self.assertEqual(done.returncode, OK, done.stderr)
             copied = self.scratch / target / "g._N:_E:_N.kind.labels.txt.gz"
             self.assertEqual(gzip.decompress(copied.read_bytes()).decode(), texts)
-        # Another graph in its place has no labels.
+        # A graph without labels that replaces it leaves no file of label texts.
         self.assertEqual(self.partitioned("out", "--input", self.scratch / "e.csv"), wanted)
         # Columns of text are labels, too, as in CSV.
         text = self.write("t.parquet", edges(kind=pyarrow.array(kinds)))

@@ -48,11 +48,11 @@ inline std::vector<TinyEdge> TinyEdges(Direction direction, bool weighted) {
 using Bias = std::function<double(const Outcome& path, const TinyEdge& edge)>;
 inline Probabilities WalkLaw(const std::vector<TinyEdge>& edges, uint64_t start, size_t steps,
                              const std::vector<double>& restart = {}, const Bias& bias = {}) {
-  Probabilities law;
+  Probabilities distribution;
   const std::function<void(Outcome, double)> extend = [&](Outcome path, double probability) {
     const size_t step = path.size() - 1;
     if (step == steps) {
-      law[path] += probability;
+      distribution[path] += probability;
       return;
     }
     const double end = restart.empty() ? 0 : restart[step];
@@ -67,7 +67,7 @@ inline Probabilities WalkLaw(const std::vector<TinyEdge>& edges, uint64_t start,
     if (ends > 0) {
       Outcome ended = path;
       ended.resize(steps + 1, kEnded);
-      law[ended] += probability * ends;
+      distribution[ended] += probability * ends;
     }
     for (size_t i = 0; i < edges.size(); i++) {
       if (weights[i] == 0) continue;
@@ -77,7 +77,7 @@ inline Probabilities WalkLaw(const std::vector<TinyEdge>& edges, uint64_t start,
     }
   };
   extend({start}, 1);
-  return law;
+  return distribution;
 }
 
 // Counts the walks by their original ids.

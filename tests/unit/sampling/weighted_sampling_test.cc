@@ -27,7 +27,7 @@ class WeightedStar {
   explicit WeightedStar(const std::vector<T>& weights, std::vector<int64_t> exclude = {})
       : exclude_(exclude) {
     TinyGraph graph = Star(weights.size());
-    // Edge rows are in the reverse order of slots.
+    // The edge at position i of the CSC arrays has the feature row size - 1 - i.
     std::vector<T> by_edge_row(weights.rbegin(), weights.rend());
     for (size_t i = weights.size(); i-- > 0;) graph.edge_rows.push_back(i);
     graph.features.emplace_back("weight", Column(by_edge_row));

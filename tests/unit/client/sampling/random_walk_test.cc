@@ -27,9 +27,9 @@ TEST(RandomWalk, EveryWalkHasItsExactProbability) {
         ASSERT_EQ(walks.count, kWalkTrials);
         ASSERT_EQ(walks.length, 3u);
         ASSERT_EQ(walks.nodes.size(), 4 * kWalkTrials);
-        const auto law = WalkLaw(TinyEdges(direction, weighted), 4, 3);
+        const auto distribution = WalkLaw(TinyEdges(direction, weighted), 4, 3);
         const std::string what = "walks over " + std::to_string(parts) + " partitions";
-        ExpectDistribution(CountWalks(graph, walks), law, what.c_str());
+        ExpectDistribution(CountWalks(graph, walks), distribution, what.c_str());
       }
     }
   }
@@ -114,9 +114,9 @@ TEST(RandomWalk, TypedWalksFollowTheirMetapath) {
 TEST(RandomWalk, TypedWalksAreUniformAmongTheEdgesOfEachType) {
   const CutGraph graph(TypedGraph(12, 9, 5), 2);
   const std::vector<int64_t> seeds(kWalkTrials, 3);
-  // Computes the distribution from the edges: writes, then the papers cited.
+  // Computes the expected distribution from all edges; the metapath is "writes", then "cites".
   const std::vector<EdgeTypeId> metapath{1, 2};
-  Probabilities law{{{3}, 1.0}};
+  Probabilities distribution{{{3}, 1.0}};
   for (EdgeTypeId etype : metapath) {
     std::vector<int64_t> ids(static_cast<size_t>(graph->num_edges(etype))), src(ids), dst(ids);
     std::iota(ids.begin(), ids.end(), 0);
@@ -124,7 +124,7 @@ TEST(RandomWalk, TypedWalksAreUniformAmongTheEdgesOfEachType) {
     dst.resize(ids.size());
     EdgeQueries(*graph->access()).FindEdges(etype, ids, src, dst);
     Probabilities longer;
-    for (const auto& [path, probability] : law) {
+    for (const auto& [path, probability] : distribution) {
       const auto degree = std::count(src.begin(), src.end(), static_cast<int64_t>(path.back()));
       Outcome next = path;
       next.push_back(kEnded);
@@ -135,7 +135,7 @@ TEST(RandomWalk, TypedWalksAreUniformAmongTheEdgesOfEachType) {
         longer[next] += probability / static_cast<double>(degree);
       }
     }
-    law = std::move(longer);
+    distribution = std::move(longer);
   }
   Counts counts;
   const Walks walks = RandomWalk(*graph, seeds, metapath, {.seed = 11});
@@ -144,7 +144,7 @@ TEST(RandomWalk, TypedWalksAreUniformAmongTheEdgesOfEachType) {
     for (int64_t v : walks[w]) path.push_back(v < 0 ? kEnded : static_cast<uint64_t>(v));
     counts[path]++;
   }
-  ExpectDistribution(counts, law, "typed walks");
+  ExpectDistribution(counts, distribution, "typed walks");
 }
 
 TEST(RandomWalk, WeightsOfOneTypeLeaveTheOthersUniform) {
