@@ -19,6 +19,7 @@ from graphd.distributed import (
     DistTensor,
     EdgePartitionPolicy,
     NodePartitionPolicy,
+    PartitionPolicy,
     edge_split,
     node_split,
 )
@@ -68,6 +69,51 @@ class Policies(support.GraphTest):
             self.assertEqual(tensor.part_policy.policy_str, "node~user")
             with self.assertRaisesRegex(graphd.errors.InvalidError, "name one of them"):
                 NodePartitionPolicy(book)
+
+    def test_a_policy_is_made_of_its_name_and_a_book(self):
+        for g in self.each_way():
+            book = g.get_partition_book()
+            for policy, wanted in (
+                (PartitionPolicy("node~user", book), g.get_node_partition_policy("user")),
+                (
+                    PartitionPolicy("edge~user:follows:user", book),
+                    EdgePartitionPolicy(book, FOLLOWS),
+                ),
+                (PartitionPolicy("edge~follows", g), EdgePartitionPolicy(book, "follows")),
+                (
+                    PartitionPolicy(policy_str="node~post", partition_book=book),
+                    NodePartitionPolicy(partition_book=book, ntype="post"),
+                ),
+            ):
+                self.assertEqual(policy.policy_str, wanted.policy_str)
+                self.assertEqual(policy.get_size(), wanted.get_size())
+                self.assertEqual(policy.get_part_size(), len(wanted.local_ids()))
+            self.assertEqual((wanted.type_name, wanted.is_node), ("post", True))
+            edges = EdgePartitionPolicy(partition_book=book, etype=FOLLOWS)
+            self.assertEqual((edges.type_name, edges.is_node), (FOLLOWS, False))
+            whole = PartitionPolicy("range", book)
+            self.assertEqual((whole.policy_str, whole.is_node), ("range", False))
+            for wrong, message in (
+                ("node", "name one of them"),
+                ("user", "'node', 'edge' or 'range'"),
+                ("range~user", "'range' without a name"),
+                (g, "node~user"),
+            ):
+                with self.assertRaisesRegex(graphd.errors.InvalidError, message):
+                    PartitionPolicy(wrong, book)
+            with self.assertRaisesRegex(graphd.errors.InvalidError, "g.get_partition_book"):
+                PartitionPolicy("node~user", None)
+            with self.assertRaises(graphd.errors.NotFoundError):
+                PartitionPolicy("node~nobody", book)
+
+    def test_the_only_type_needs_no_name(self):
+        config = support.fixture("sbm_2p_metis").config
+        g = graphd.distributed.DistGraph(part_config=config)
+        book = g.get_partition_book()
+        for name in ("node", "node~_N"):
+            self.assertEqual(PartitionPolicy(name, book).policy_str, "node~_N")
+        for name in ("edge", "edge~_N:_E:_N"):
+            self.assertEqual(PartitionPolicy(name, book).policy_str, "edge~_N:_E:_N")
 
     def test_a_policy_belongs_to_the_graph_of_its_book(self):
         g = self.standalone()
