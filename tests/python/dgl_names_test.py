@@ -20,6 +20,8 @@ from graphd.distributed import (
     EdgePartitionPolicy,
     NodePartitionPolicy,
     PartitionPolicy,
+    constants,
+    dgl_remedies,
     edge_split,
     node_split,
 )
@@ -353,6 +355,38 @@ print("entered", flush=True)
         shown = itertools.takewhile(bool, (completer.complete("graphd.", i) for i in range(1000)))
         names = {re.match(r"graphd\.(\w+)", text)[1] for text in shown}
         self.assertEqual(names, {name for name in dir(graphd) if not name.startswith("_")})
+
+    def test_names_that_graphd_does_not_have_are_errors_that_say_what_to_use(self):
+        for module, name, remedy in (
+            (graphd, "DGLGraph", "graphd.distributed.partition_graph"),
+            (graphd, "function", "import it from dgl"),
+            (graphd, "node_subgraph", "use graphd.distributed.node_subgraph"),
+            (graphd.distributed, "DistGraphServer", "graphctl server start"),
+            (graphd.distributed, "KVServer", "brackets of a DistTensor"),
+            (graphd.distributed, "get_machine_id", "use partid"),
+            (graphd.dataloading, "DataLoader", "use DistNodeDataLoader"),
+            (graphd.sampling, "sample_neighbors", "use graphd.distributed.sample_neighbors"),
+        ):
+            text = f"'{module.__name__}' has no attribute '{name}', which DGL has; .*{remedy}"
+            with self.assertRaisesRegex(AttributeError, text):
+                getattr(module, name)
+            with self.assertRaisesRegex(AttributeError, "no attribute 'nobody'$"):
+                _ = module.nobody
+
+    def test_remedies_name_what_graphd_has(self):
+        for module, groups in dgl_remedies._REMEDIES.items():
+            for name in " ".join(names for names, _ in groups).split():
+                self.assertFalse(hasattr(sys.modules[module], name), f"{module}.{name}")
+                text = str(dgl_remedies.no_attribute(module, name))
+                for path in re.findall(r"graphd(?:\.\w+)+", text.partition("; ")[2]):
+                    thing = graphd
+                    for part in path.split(".")[1:]:
+                        thing = getattr(thing, part)
+
+    def test_columns_of_dgls_graphs_have_its_names(self):
+        names = (graphd.NID, graphd.EID, graphd.NTYPE, graphd.ETYPE, graphd.ALL)
+        self.assertEqual(names, ("_ID", "_ID", "_TYPE", "_TYPE", "__ALL__"))
+        self.assertEqual(constants.DEFAULT_ETYPE, ("_N", "_E", "_N"))
 
     def test_loaders_have_their_earlier_names(self):
         g = self.standalone()

@@ -11,7 +11,8 @@ from ..errors import InvalidError
 from ..graph_base import GraphBase
 from ..html import table
 from ..typing import EdgeType, Ids, Tensor, Triple
-from .book import DEFAULT_ETYPE, DEFAULT_NTYPE, GraphPartitionBook
+from .book import GraphPartitionBook
+from .constants import DEFAULT_ETYPE, DEFAULT_NTYPE
 from .range_book import book_of
 
 

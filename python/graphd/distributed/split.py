@@ -10,7 +10,8 @@ from ..arguments import text, whole_number_in
 from ..errors import InvalidError
 from ..typing import EdgeType, Tensor
 from . import session
-from .book import DEFAULT_ETYPE, DEFAULT_NTYPE, GraphPartitionBook
+from .book import GraphPartitionBook
+from .constants import DEFAULT_ETYPE, DEFAULT_NTYPE
 from .tensor import DistTensor
 
 
