@@ -22,6 +22,7 @@ from .elementwise import compare, pieces, shown_pieces, shown_read, shown_write
 from .feature_copies import copy_feature
 from .init import Constant, Initializer
 from .policy import PartitionPolicy
+from .sequence_reads import refusal
 
 InitFunction = Union[Callable[[Any, Any], Tensor], Initializer, None]
 
@@ -274,6 +275,11 @@ class DistTensor:
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)  # the CPU
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Refuses ``torch.as_tensor(t)`` where it would read row by row; see `sequence_reads`."""
+        return refusal(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Pickles all rows as a tensor of PyTorch or NumPy: ``torch.load`` of what ``torch.save`` has

@@ -22,7 +22,7 @@ from ..schema import Types
 from ..typing import EdgeType
 from .loader import check_others, stores_of
 from .sampler import NeighborSampler
-from .stores import FeatureStore, GraphStore
+from .stores import FeatureStore, GraphStore, local_tensor
 
 
 class LinkNeighborLoader:
@@ -107,11 +107,15 @@ class LinkNeighborLoader:
         etype, pairs = _edges(types, edge_label_index)
         count = self.g.handle.num_edges(types.etype_id(etype)) if pairs is None else len(pairs[0])
         if edge_label is not None:
-            edge_label = torch.as_tensor(edge_label)
+            edge_label = local_tensor(edge_label)
             if len(edge_label) != count:
                 raise InvalidError(f"edge_label: {len(edge_label)} labels for {count} edges")
-        if edge_label_time is not None and len(edge_label_time) != count:
-            raise InvalidError(f"edge_label_time: {len(edge_label_time)} times for {count} edges")
+        if edge_label_time is not None:
+            edge_label_time = local_tensor(edge_label_time)
+            if len(edge_label_time) != count:
+                raise InvalidError(
+                    f"edge_label_time: {len(edge_label_time)} times for {count} edges"
+                )
         if (edge_label_time is None) != (time_attr is None):
             missing = "time_attr" if time_attr is None else "edge_label_time"
             raise InvalidError(

@@ -12,7 +12,6 @@ from ..block_sampler import of_edge_types
 from ..convert import to_hetero_data, to_pyg
 from ..device import delivered, delivery_for
 from ..distributed.loaders import DistNodeDataLoader
-from ..distributed.tensor import DistTensor
 from ..errors import InvalidError
 from ..graph_base import GraphBase
 from ..html import properties
@@ -20,7 +19,7 @@ from ..sampling import TemporalSampler
 from ..typing import EdgeType
 from .bidirectional import make_bidirectional
 from .sampler import block_sampler, is_bidirectional
-from .stores import FeatureStore, GraphStore
+from .stores import FeatureStore, GraphStore, local_tensor
 
 # Arguments of PyG's that are allowed and change nothing.
 _WITHOUT_EFFECT = {
@@ -170,7 +169,7 @@ class NeighborLoader:
         count = self.g.handle.num_nodes(t)
         if nodes is None:
             return types.ntypes[t], torch.arange(count)
-        ids = nodes[...] if isinstance(nodes, DistTensor) else torch.as_tensor(nodes)
+        ids = local_tensor(nodes)
         if ids.dtype in (torch.bool, torch.uint8):
             if ids.shape != (count,):
                 raise InvalidError(
@@ -260,7 +259,7 @@ def _times_of(input_time: Any, time_attr: str | None, count: int) -> torch.Tenso
         raise InvalidError(f"{missing!r} is not set: time_attr and input_time belong together")
     if input_time is None:
         return None
-    times = torch.as_tensor(input_time)
+    times = local_tensor(input_time)
     if times.shape != (count,):
         raise InvalidError(
             f"input_time has the shape {tuple(times.shape)}, for {count} input_nodes"

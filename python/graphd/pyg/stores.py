@@ -27,6 +27,11 @@ def torch_graph_of(g: GraphBase) -> GraphBase:
     return graph_of(g)
 
 
+def local_tensor(values: Any) -> torch.Tensor:
+    """Returns a tensor of values, of which a DistTensor's are read from the servers."""
+    return values[...] if isinstance(values, DistTensor) else torch.as_tensor(values)
+
+
 class FeatureStore(pyg.FeatureStore):  # type: ignore[misc, unused-ignore]
     """The features of a graph's nodes and edges, for PyG. They can be read only.
 
