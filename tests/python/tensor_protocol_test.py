@@ -115,7 +115,7 @@ class Protocol(support.GraphTest):
             self.assertEqual([int(each) for each in age], age[:].tolist())
 
     def test_libraries_convert_all_rows(self):
-        for g, tensor, rows in self.each_tensor():
+        for _, tensor, rows in self.each_tensor():
             self.assertTrue(np.array_equal(np.asarray(tensor), rows.numpy()))
             self.assertEqual(np.asarray(tensor, dtype="float64").dtype, np.float64)
             self.assertTrue(torch.equal(torch.from_dlpack(tensor), rows))

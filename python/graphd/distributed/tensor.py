@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Union
 
-from .. import _graphd, backend
+from .. import _graphd, backend, progress
 from ..arguments import text, whole_number
 from ..errors import DeniedError, InvalidError
 from ..graph_base import GraphBase, graph_of
@@ -93,7 +93,8 @@ class DistTensor:
         if name is None:
             name = f"anonymous-{next(_anonymous)}"
         spec, fill = tensor_spec(shape, dtype, name, init_func, policy, persistent, many_writers)
-        self._stored = _graphd.create_tensor(self.g.handle, spec, fill)
+        with progress.clock(f"making {name!r}"):
+            self._stored = _graphd.create_tensor(self.g.handle, spec, fill)
 
     @classmethod
     def of(cls, handle: _graphd.DistTensor, g: GraphBase) -> DistTensor:
@@ -425,7 +426,8 @@ class DistTensor:
         graphd.errors.OutOfRangeError
             If an id is outside -len .. len-1.
         """
-        kept: int = self._with_ids(rows, self.handle.keep_cached)
+        with progress.clock(f"caching rows of {self.name!r}"):
+            kept: int = self._with_ids(rows, self.handle.keep_cached)
         return kept
 
     @property
