@@ -10,3 +10,4 @@ ALL = "__ALL__"  # stands for every node where ids are expected
 
 # Features under the names that PyG's models and examples use.
 PYG_NAMES = {"feat": "x", "label": "y"}
+PYG_EDGE_NAMES = {"feat": "edge_attr"}
