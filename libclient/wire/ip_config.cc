@@ -241,6 +241,11 @@ std::string OtherServersHint(const std::string& socket_directory) {
                 FirstOf(std::move(names)));
 }
 
+bool IsUnknownServer(const std::string& socket_path) {
+  const std::string directory = DirName(socket_path);
+  return !FileExists(directory) && !OtherServersHint(directory).empty();
+}
+
 std::string OtherSocketsHint(const std::string& socket_path) {
   const std::string own = DirName(socket_path);
   std::vector<std::string> ports;

@@ -80,6 +80,9 @@ std::string FindSocket(const std::string& server_name, uint16_t port,
 // Returns a hint for an error about a server that has no socket in its directory: the names of the
 // servers that have sockets in the same runtime directory; empty if there are none.
 std::string OtherServersHint(const std::string& socket_directory);
+// Returns whether a server's name is probably mistyped: there is no directory for its socket, which
+// a server makes when it starts and leaves when it ends, but there are sockets of others.
+bool IsUnknownServer(const std::string& socket_path);
 // Returns a hint for an error about a socket that does not exist: the ports of the server's other
 // sockets or, if there are none, other servers.
 std::string OtherSocketsHint(const std::string& socket_path);

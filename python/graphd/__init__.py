@@ -22,10 +22,11 @@ from .backend import use
 from .block import Block
 from .convert import to_pyg
 from .distributed.connection import Session, connect
+from .distributed.dgl_remedies import no_attribute
 from .errors import GraphdError
 from .errors import GraphdError as DGLError
 from .history import History
-from .names import ALL, EID, NID
+from .names import ALL, EID, ETYPE, NID, NTYPE
 from .sampled import to_block
 from .seeds import seed
 
@@ -47,13 +48,15 @@ else:
     def __getattr__(name: str) -> Any:
         if name in _OPTIONAL:
             return importlib.import_module(f"graphd.{name}")
-        raise AttributeError(f"module 'graphd' has no attribute {name!r}")
+        raise no_attribute("graphd", name)
 
 
 __all__ = [
     "ALL",
     "EID",
+    "ETYPE",
     "NID",
+    "NTYPE",
     "Block",
     "DGLError",
     "GraphdError",

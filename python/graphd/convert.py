@@ -11,7 +11,7 @@ from . import _graphd, backend
 from .errors import InvalidError
 from .frame import Frame
 from .layer import Layer
-from .names import EID, NID, PYG_NAMES
+from .names import EID, NID, PYG_EDGE_NAMES, PYG_NAMES
 from .schema import Types
 from .typed_graph import EdgeListGraph
 from .typing import Tensor
@@ -129,7 +129,8 @@ def to_pyg(blocks: Sequence[Layer], all_nodes: bool = True) -> Any:
     -------
     torch_geometric.data.Data or HeteroData
         It has ``edge_index``, ``n_id``, ``e_id``, ``batch_size``, ``num_sampled_nodes`` and
-        ``num_sampled_edges``; the data of the input nodes by name, "feat" also as ``x``; the labels
+        ``num_sampled_edges``; the data of the input nodes by name, "feat" also as ``x``, and of the
+        edges, "feat" also as ``edge_attr``; the labels
         of the seeds, "label" also as ``y``. If the sampler fetched "label" for the input nodes, ``y``
         has all of them. With a `TemporalSampler` it also has ``batch``, the
         seed of each node, and ``seed_time``.
@@ -266,3 +267,6 @@ def _put_edges(store: Any, blocks: Sequence[Layer], tree: _Tree, e: int) -> None
     for name, parts in data.items():
         if len(parts) == len(blocks):
             store["e_id" if name == EID else name] = torch.cat(parts)
+    for name, theirs in PYG_EDGE_NAMES.items():
+        if name in store and theirs not in store:
+            store[theirs] = store[name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _graphd
+from . import _graphd, progress
 from .errors import InvalidError
 from .schema import Types
 from .typed_graph import SizedGraph
@@ -32,6 +32,7 @@ class GraphBase(SizedGraph):
         self.persistent_features = bool(persistent_features)
         self.handle = _graphd.Graph(session, graph_name)
         self.types = Types(self.handle.schema)
+        self.calls = progress.Calls()
         # Tensors in place of features of nodes, by (type, name): those that the job has changed, and
         # those that this process has assigned.
         self.copies: dict[tuple[int, str], _graphd.DistTensor] = {}

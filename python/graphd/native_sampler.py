@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from . import _graphd, backend, seeds
+from . import _graphd, backend, progress, seeds
 from .arguments import check_draws, whole_number
 from .batch_data import layers_of
 from .block import Block
@@ -31,6 +31,7 @@ class NativeSampler(BlockSampler):
     ) -> None:
         super().__init__(prefetch_node_feats, prefetch_labels, prefetch_edge_feats, output_device)
         self._handles: dict[tuple[Triple, ...], _graphd.Sampler] = {}
+        self._calls = progress.Calls()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({list(self.fanouts)})"
@@ -114,8 +115,8 @@ class NativeSampler(BlockSampler):
         self.check_draws(g.types.count(lists))
         exclude = [] if exclude_eids is None else g.types.by_etype(exclude_eids, "exclude_eids")
         times = None if seed_times is None else g.types.by_ntype(seed_times, "seed_times")
-        batch = self.handle(g.types).sample(
-            g.handle, lists, seeds.given_or_next(seed), exclude, times
-        )
+        sampler, seed = self.handle(g.types), seeds.given_or_next(seed)
+        with self._calls.clock("sampling a batch", g.types.count(lists)):
+            batch = sampler.sample(g.handle, lists, seed, exclude, times)
         input_nodes, output_nodes = batch.nodes(g.types.ntypes)
         return input_nodes, output_nodes, [Block(batch, of) for of in layers_of(g.types, batch)]

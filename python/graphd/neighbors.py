@@ -58,9 +58,9 @@ def select_topk(
     if nodes is None:
         nodes = {ntype: range(g.num_nodes(ntype)) for ntype in g.ntypes}
     lists = vectors(g.types.by_ntype(nodes, "nodes"))
-    found = _graphd.select_topk(
-        g.handle, lists, fanouts_of(g.types, k, "k"), weight, is_out, bool(ascending)
-    )
+    options = fanouts_of(g.types, k, "k"), weight, is_out, bool(ascending)
+    with g.calls.clock(f"selecting edges by {weight!r}", g.types.count(lists)):
+        found = _graphd.select_topk(g.handle, lists, *options)
     return SampledGraph(g, lists, found, is_out)
 
 
@@ -128,9 +128,9 @@ class RandomWalkNeighborSampler:
 
         backend.chosen()
         lists = vectors([seed_nodes])
-        indptr, neighbors, visits = _graphd.pinsage_neighbors(
-            self.g.handle, lists[0], *self._walks, self._metapath, seeds.given_or_next(seed)
-        )
+        options = *self._walks, self._metapath, seeds.given_or_next(seed)
+        with self.g.calls.clock("walking", len(lists[0])):
+            indptr, neighbors, visits = _graphd.pinsage_neighbors(self.g.handle, lists[0], *options)
         places = backend.from_numpy(numpy.arange(len(neighbors), dtype=numpy.int64))
         return SampledGraph(
             self.g,

@@ -18,6 +18,7 @@ from typing import Any, Protocol, TypeVar
 
 _SECONDS = 2.0  # before a bar appears
 _INTERVAL = 0.5  # seconds between two changes of a clock
+_MANY = 1 << 16  # items of a call that may take long, such as nodes to walk from
 
 Step = TypeVar("Step", covariant=True)
 
@@ -98,6 +99,31 @@ def clock(description: str) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
+
+
+class Calls:
+    """The calls of an object, of which some take long: the first of each kind, which may build an index
+    on the servers, and those of many items. The others have no clock, because that has a thread."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def clock(
+        self, description: str, num_items: int = 0
+    ) -> contextlib.AbstractContextManager[None]:
+        """Returns a context that shows how long a call takes, if it may take long.
+
+        Parameters
+        ----------
+        description : str
+            The kind of call: the text before the time.
+        num_items : int
+            The number of nodes or edges that it is about.
+        """
+        if description in self._seen and num_items < _MANY:
+            return contextlib.nullcontext()
+        self._seen.add(description)
+        return clock(description)
 
 
 @contextlib.contextmanager

@@ -10,12 +10,13 @@ from __future__ import annotations
 import collections.abc
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _graphd
 from .arguments import column_of, fanout_number, needed_column, whole_number
 from .block_sampler import BlockSampler, BoundSampler, Sample, check_times
 from .distributed.dgl_example import fanouts_of_example
+from .distributed.dgl_remedies import no_attribute
 from .distributed.loaders import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
 from .distributed.queries import fanouts_of
 from .edge_prediction import as_edge_prediction_sampler
@@ -50,6 +51,11 @@ __all__ = [
     "random_walk",
     "select_topk",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        raise no_attribute(__name__, name)
 
 
 def _layers(fanouts: Any) -> list[Fanout]:

@@ -68,12 +68,16 @@ def random_walk(
         bool(return_eids),
         seeds.given_or_next(seed),
     )
+    clock = g.calls.clock("walking", Types.count([nodes]))
     if metapath is not None and length is None:
-        return _traces(_graphd.walk_metapath(g.handle, nodes, g.types.steps(metapath), *rest))
+        steps = g.types.steps(metapath)
+        with clock:
+            return _traces(_graphd.walk_metapath(g.handle, nodes, steps, *rest))
     if length is not None and metapath is None:
         length = whole_number(length, "length")
         _check_size(nodes, length)
-        return _traces(_graphd.walk_length(g.handle, nodes, length, *rest))
+        with clock:
+            return _traces(_graphd.walk_length(g.handle, nodes, length, *rest))
     raise InvalidError("random_walk: give either a metapath or a length")
 
 
@@ -110,9 +114,7 @@ def node2vec_random_walk(
     backend.chosen()
     walk_length = whole_number(walk_length, "walk_length")
     _check_size(nodes, walk_length)
-    traces, eids, _ = _graphd.walk_node2vec(
-        graph_of(g).handle,
-        nodes,
+    options = (
         not_negative(p, "p"),
         not_negative(q, "q"),
         walk_length,
@@ -120,6 +122,8 @@ def node2vec_random_walk(
         bool(return_eids),
         seeds.given_or_next(seed),
     )
+    with graph_of(g).calls.clock("walking", Types.count([nodes])):
+        traces, eids, _ = _graphd.walk_node2vec(g.handle, nodes, *options)
     return (traces, eids) if return_eids else traces
 
 

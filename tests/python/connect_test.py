@@ -3,6 +3,7 @@
 
 import os
 import tempfile
+import time
 import unittest
 import unittest.mock
 
@@ -144,6 +145,19 @@ class Sessions(unittest.TestCase):
             self.assertIn(f"{file.name} names 203.0.113.1", str(caught.exception))
             with self.assertRaises(graphd.errors.UnavailableError):
                 graphd.connect("nobody", ip_config=file.name, role="trainer", timeout=0.5)
+
+    def test_a_mistyped_server_name_is_reported_at_once_with_the_names_there(self):
+        daemons = self.serve("sbm_2p_metis")
+        begin = time.monotonic()
+        environment = {"GRAPHD_RUNTIME_DIR": daemons.runtime, "GRAPHD_TRANSPORT": "auto"}
+        with (
+            unittest.mock.patch.dict(os.environ, environment),
+            self.assertRaisesRegex(
+                graphd.errors.UnavailableError, "may be mistyped.*sockets of 'python_test'"
+            ),
+        ):
+            graphd.connect("python_tset", ip_config=daemons.ip_config, timeout=100)
+        self.assertLess(time.monotonic() - begin, 60)
 
     def test_wrong_arguments_are_errors_that_say_what_to_give(self):
         config = support.fixture("sbm_2p_metis").config

@@ -19,6 +19,9 @@ from graphd.distributed import (
     DistTensor,
     EdgePartitionPolicy,
     NodePartitionPolicy,
+    PartitionPolicy,
+    constants,
+    dgl_remedies,
     edge_split,
     node_split,
 )
@@ -68,6 +71,51 @@ class Policies(support.GraphTest):
             self.assertEqual(tensor.part_policy.policy_str, "node~user")
             with self.assertRaisesRegex(graphd.errors.InvalidError, "name one of them"):
                 NodePartitionPolicy(book)
+
+    def test_a_policy_is_made_of_its_name_and_a_book(self):
+        for g in self.each_way():
+            book = g.get_partition_book()
+            for policy, wanted in (
+                (PartitionPolicy("node~user", book), g.get_node_partition_policy("user")),
+                (
+                    PartitionPolicy("edge~user:follows:user", book),
+                    EdgePartitionPolicy(book, FOLLOWS),
+                ),
+                (PartitionPolicy("edge~follows", g), EdgePartitionPolicy(book, "follows")),
+                (
+                    PartitionPolicy(policy_str="node~post", partition_book=book),
+                    NodePartitionPolicy(partition_book=book, ntype="post"),
+                ),
+            ):
+                self.assertEqual(policy.policy_str, wanted.policy_str)
+                self.assertEqual(policy.get_size(), wanted.get_size())
+                self.assertEqual(policy.get_part_size(), len(wanted.local_ids()))
+            self.assertEqual((wanted.type_name, wanted.is_node), ("post", True))
+            edges = EdgePartitionPolicy(partition_book=book, etype=FOLLOWS)
+            self.assertEqual((edges.type_name, edges.is_node), (FOLLOWS, False))
+            whole = PartitionPolicy("range", book)
+            self.assertEqual((whole.policy_str, whole.is_node), ("range", False))
+            for wrong, message in (
+                ("node", "name one of them"),
+                ("user", "'node', 'edge' or 'range'"),
+                ("range~user", "'range' without a name"),
+                (g, "node~user"),
+            ):
+                with self.assertRaisesRegex(graphd.errors.InvalidError, message):
+                    PartitionPolicy(wrong, book)
+            with self.assertRaisesRegex(graphd.errors.InvalidError, "g.get_partition_book"):
+                PartitionPolicy("node~user", None)
+            with self.assertRaises(graphd.errors.NotFoundError):
+                PartitionPolicy("node~nobody", book)
+
+    def test_the_only_type_needs_no_name(self):
+        config = support.fixture("sbm_2p_metis").config
+        g = graphd.distributed.DistGraph(part_config=config)
+        book = g.get_partition_book()
+        for name in ("node", "node~_N"):
+            self.assertEqual(PartitionPolicy(name, book).policy_str, "node~_N")
+        for name in ("edge", "edge~_N:_E:_N"):
+            self.assertEqual(PartitionPolicy(name, book).policy_str, "edge~_N:_E:_N")
 
     def test_a_policy_belongs_to_the_graph_of_its_book(self):
         g = self.standalone()
@@ -307,6 +355,38 @@ print("entered", flush=True)
         shown = itertools.takewhile(bool, (completer.complete("graphd.", i) for i in range(1000)))
         names = {re.match(r"graphd\.(\w+)", text)[1] for text in shown}
         self.assertEqual(names, {name for name in dir(graphd) if not name.startswith("_")})
+
+    def test_names_that_graphd_does_not_have_are_errors_that_say_what_to_use(self):
+        for module, name, remedy in (
+            (graphd, "DGLGraph", "graphd.distributed.partition_graph"),
+            (graphd, "function", "import it from dgl"),
+            (graphd, "node_subgraph", "use graphd.distributed.node_subgraph"),
+            (graphd.distributed, "DistGraphServer", "graphctl server start"),
+            (graphd.distributed, "KVServer", "brackets of a DistTensor"),
+            (graphd.distributed, "get_machine_id", "use partid"),
+            (graphd.dataloading, "DataLoader", "use DistNodeDataLoader"),
+            (graphd.sampling, "sample_neighbors", "use graphd.distributed.sample_neighbors"),
+        ):
+            text = f"'{module.__name__}' has no attribute '{name}', which DGL has; .*{remedy}"
+            with self.assertRaisesRegex(AttributeError, text):
+                getattr(module, name)
+            with self.assertRaisesRegex(AttributeError, "no attribute 'nobody'$"):
+                _ = module.nobody
+
+    def test_remedies_name_what_graphd_has(self):
+        for module, groups in dgl_remedies._REMEDIES.items():
+            for name in " ".join(names for names, _ in groups).split():
+                self.assertFalse(hasattr(sys.modules[module], name), f"{module}.{name}")
+                text = str(dgl_remedies.no_attribute(module, name))
+                for path in re.findall(r"graphd(?:\.\w+)+", text.partition("; ")[2]):
+                    thing = graphd
+                    for part in path.split(".")[1:]:
+                        thing = getattr(thing, part)
+
+    def test_columns_of_dgls_graphs_have_its_names(self):
+        names = (graphd.NID, graphd.EID, graphd.NTYPE, graphd.ETYPE, graphd.ALL)
+        self.assertEqual(names, ("_ID", "_ID", "_TYPE", "_TYPE", "__ALL__"))
+        self.assertEqual(constants.DEFAULT_ETYPE, ("_N", "_E", "_N"))
 
     def test_loaders_have_their_earlier_names(self):
         g = self.standalone()

@@ -8,6 +8,7 @@ from graphd.distributed import (
     DistDataLoader,
     DistEdgeDataLoader,
     DistNodeDataLoader,
+    PartitionPolicy,
     sample_neighbors,
 )
 from graphd.html import table
@@ -118,6 +119,18 @@ class Html(support.GraphTest):
             self.assertEqual(repr(loader), "DistDataLoader(3 batches, 10 items)")
             shown = dict(Cells(loader._repr_html_()).rows[2:])
             self.assertEqual((shown["batches"], shown["items"]), ("3", "10"))
+
+    def test_a_policy_shows_the_rows_of_each_partition(self):
+        g = self.standalone()
+        for policy in (g.get_node_partition_policy("user"), g.get_edge_partition_policy("in")):
+            caption, head, *rows = Cells(policy._repr_html_()).rows
+            self.assertEqual((caption, head), ([repr(policy)], ["partition", "rows"]))
+            self.assertEqual([row[0] for row in rows], ["0", "1"])
+            self.assertEqual(sum(int(row[1].replace(",", "")) for row in rows), policy.get_size())
+            self.assertEqual(rows[0][1], f"{policy.get_part_size():,}")
+        whole = PartitionPolicy("range", g)
+        self.assertEqual(len(Cells(whole._repr_html_()).rows), 2)
+        self.assertEqual(Cells(whole.with_rows(7)._repr_html_()).rows[2:], [["0", "3"], ["1", "4"]])
 
     def test_pair_graphs_and_samples_show_nodes_and_edges_by_type(self):
         g = self.standalone()

@@ -178,6 +178,13 @@ class Batches(support.GraphTest):
         for epoch in epochs:
             self.assertTrue(torch.equal(epoch.sort().values, labels))
 
+    def test_labels_may_be_distributed(self):
+        g = self.standalone()
+        score = g.edges[LIKES].data["score"]
+        for batch in LinkNeighborLoader(g, [1], LIKES, edge_label=score, batch_size=256):
+            label, ids = batch[LIKES].edge_label, batch[LIKES].input_id
+            self.assertTrue(torch.equal(label, score[ids]))
+
     def test_an_edge_type_stands_for_all_its_edges(self):
         g = self.standalone()
         pairs = torch.stack(g.find_edges(torch.arange(g.num_edges(LIKES)), LIKES))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests the loader with the arguments of PyG's NeighborLoader."""
 
+import tempfile
+
 import torch
 from torch_geometric.data import Data, HeteroData
 from torch_geometric.nn import GraphConv, GraphSAGE
@@ -8,9 +10,10 @@ from torch_geometric.utils import trim_to_layer
 
 import graphd
 import support
+from graphd.device import DeviceRowCache
 from graphd.distributed import in_subgraph
 from graphd.errors import InvalidError
-from graphd.pyg import FeatureStore, GraphStore, NeighborLoader
+from graphd.pyg import FeatureStore, GraphStore, LinkNeighborLoader, NeighborLoader
 from html_test import Cells
 from late_device import LateDevice
 
@@ -122,6 +125,93 @@ class Batches(support.GraphTest):
         )
         for batch in loader:
             self.assertTrue(torch.equal(batch[LIKES].score, score[batch[LIKES].e_id]))
+
+    def test_edge_features_of_a_graph_come_by_default_as_those_of_pygs_data(self):
+        g = self.standalone()
+        stores = FeatureStore(g), GraphStore(g)
+        for options, has_features in (
+            ({"data": g}, True),
+            ({"data": g, "edge_attrs": ()}, False),
+            ({"data": stores}, False),
+            ({"data": stores, "edge_attrs": {LIKES: ["score"]}}, True),
+        ):
+            options = {"num_neighbors": [3], "batch_size": 32, **options}
+            posts, count = torch.arange(g.num_nodes("post")), g.num_edges(LIKES)
+            for loader in (
+                NeighborLoader(input_nodes=("post", posts), **options),
+                LinkNeighborLoader(edge_label_index=LIKES, **options),
+            ):
+                store = next(iter(loader))[LIKES]
+                self.assertLess(0, len(store.e_id))
+                self.assertLess(len(store.e_id), count)
+                self.assertEqual(has_features, "score" in store)
+                self.assertNotIn("orig_id", store)
+                if has_features:
+                    score = g.edges[LIKES].data["score"][store.e_id]
+                    self.assertTrue(torch.equal(store.score, score))
+
+    def test_the_feature_feat_of_edges_is_also_edge_attr(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ends, feat = torch.arange(50), torch.rand(50, 3)
+            config = graphd.distributed.partition_graph(
+                (ends, (ends + 1) % 50), "ring", 1, folder, edata={"feat": feat}
+            )
+            g = graphd.distributed.DistGraph(part_config=config)
+            feat = g.edata["feat"][:]
+            for options in ({}, {"edge_attrs": ["edge_attr"]}):
+                for loader in (
+                    NeighborLoader(g, [1], batch_size=10, **options),
+                    NeighborLoader(g, [1], batch_size=10, subgraph_type="bidirectional", **options),
+                    LinkNeighborLoader(g, [1], batch_size=10, **options),
+                ):
+                    batch = next(iter(loader))
+                    self.assertTrue(torch.equal(batch.edge_attr, feat[batch.e_id]))
+                    self.assertTrue(torch.equal(batch.feat, batch.edge_attr))
+            store = FeatureStore(g)
+            self.assertTrue(torch.equal(store[("_N", "_E", "_N"), "edge_attr", None], feat))
+
+    def test_rows_that_the_device_has_are_not_copied(self):
+        for g in self.each_way():
+            feat = g.nodes["user"].data["feat"]
+            ids = torch.arange(100)
+            device = LateDevice()
+            options = {"batch_size": 16, "device": device}
+            for made_with in ("loader", "store"):
+                cache = DeviceRowCache(feat, torch.arange(0, 300, 2), device)
+                store = FeatureStore(g, ["feat"], row_caches=[cache] * (made_with == "store"))
+                data = store, GraphStore(g)
+                if made_with == "loader":
+                    options["row_caches"] = [cache]
+                else:
+                    del options["row_caches"]
+                seen = []
+                for loader in (
+                    NeighborLoader(data, [4, 3], ("user", ids), **options),
+                    LinkNeighborLoader(data, [4, 3], FOLLOWS, **options),
+                    NeighborLoader(data, [4], "user", transform=self.doubled, **options),
+                    LinkNeighborLoader(data, [4], FOLLOWS, transform=self.doubled, **options),
+                ):
+                    for batch in (next(iter(loader)), loader([3, 1])):
+                        rows = feat[batch["user"].n_id]
+                        wanted = 2 * rows if "is_doubled" in batch["user"] else rows
+                        self.assertTrue(torch.equal(batch["user"].x, wanted))
+                        self.assertTrue(torch.equal(batch["user"].feat, rows))
+                        seen.append(len(rows))
+                stats = cache.stats()
+                self.assertGreaterEqual(stats["hits"] + stats["misses"], sum(seen))
+                self.assertGreater(stats["hit_rate"], 0.3)
+        with self.assertRaisesRegex(InvalidError, "row_caches need a device"):
+            NeighborLoader(g, [1], "user", row_caches=[cache])
+        with self.assertRaisesRegex(InvalidError, "5 is no graphd.device.DeviceRowCache"):
+            NeighborLoader(g, [1], "user", row_caches=[5], device=device)
+        with self.assertRaisesRegex(InvalidError, "another DistGraph"):
+            FeatureStore(self.standalone(), row_caches=[cache])
+
+    @staticmethod
+    def doubled(batch):
+        batch["user"].x = 2 * batch["user"].x
+        batch["user"].is_doubled = True
+        return batch
 
     def test_every_node_but_a_seed_has_an_edge(self):
         for g in self.each_way():

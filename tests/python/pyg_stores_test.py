@@ -2,6 +2,8 @@
 """Tests the stores and the sampler for PyG's own loaders: batches are subgraphs of the graph, and a
 model of PyG learns from them."""
 
+import copy
+
 import torch
 from torch_geometric.data import HeteroData
 from torch_geometric.loader import NeighborLoader, NodeLoader
@@ -9,8 +11,12 @@ from torch_geometric.nn import SAGEConv, to_hetero
 
 import graphd
 import support
+from graphd.device import DeviceRowCache
 from graphd.pyg import FeatureStore, GraphStore, NeighborSampler
+from html_test import Cells
+from late_device import LateDevice
 
+LIKES = ("user", "likes", "post")
 SBM = ("_N", "_E", "_N")
 
 
@@ -29,6 +35,104 @@ class Stores(support.GraphTest):
             self.assertTrue(torch.equal(store["user", "x", mask], whole[mask]))
             score = g.edges["user", "likes", "post"].data["score"]
             self.assertTrue(torch.equal(store[("user", "likes", "post"), "score", None], score[:]))
+
+    def test_the_stores_answer_as_those_of_pyg_in_memory(self):
+        g = self.standalone()
+        memory = HeteroData()  # implements both interfaces of PyG
+        for ntype in g.ntypes:
+            memory[ntype].num_nodes = g.num_nodes(ntype)
+            for name, tensor in g.nodes[ntype].data.items():
+                memory[ntype][name] = tensor[:]
+        for etype in g.canonical_etypes:
+            ends = g.find_edges(torch.arange(g.num_edges(etype)), etype)
+            memory[etype].edge_index = torch.stack(ends)
+        features, edges = FeatureStore(g), GraphStore(g)
+        attrs = [copy.copy(attr) for attr in memory.get_all_tensor_attrs()]
+        own = {(a.group_name, a.attr_name) for a in features.get_all_tensor_attrs()}
+        names = {"feat": "x", "label": "y"}
+        wanted = {(a.group_name, names.get(a.attr_name, a.attr_name)) for a in attrs}
+        self.assertEqual(own, wanted)
+        for index in (
+            None,
+            slice(1, 6),
+            torch.tensor([4, 0, 4]),
+            torch.tensor([], dtype=torch.int64),
+        ):
+            for attr in attrs:
+                attr.index = index
+                self.assertTrue(torch.equal(features.get_tensor(attr), memory.get_tensor(attr)))
+                self.assertTrue(
+                    torch.equal(
+                        features[attr],
+                        memory[attr.group_name][attr.attr_name][
+                            slice(None) if index is None else index
+                        ],
+                    )
+                )
+            for mine, theirs in zip(
+                features.multi_get_tensor(attrs), memory.multi_get_tensor(attrs), strict=True
+            ):
+                self.assertTrue(torch.equal(mine, theirs))
+        for attr in attrs:
+            sizes = (
+                each.get_tensor_size(attr.group_name, attr.attr_name) for each in (features, memory)
+            )
+            self.assertEqual(*map(tuple, sizes))
+            view = features.view(attr.group_name)
+            self.assertTrue(
+                torch.equal(view[attr.attr_name][2:4], memory[attr.group_name][attr.attr_name][2:4])
+            )
+        for convert in ("coo", "csr", "csc"):
+            for mine, theirs in zip(
+                getattr(edges, convert)(), getattr(memory, convert)(), strict=True
+            ):
+                for etype in g.canonical_etypes:
+                    if mine.get(etype) is not None or theirs.get(etype) is not None:
+                        self.assertTrue(torch.equal(mine[etype], theirs[etype]), convert)
+        for call in (
+            lambda store: store.get_edge_index(LIKES, "csr"),
+            lambda store: store.get_edge_index(("user", "hates", "post"), "coo"),
+        ):
+            for store in (edges, memory):
+                self.assertRaises(KeyError, call, store)
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "can't be changed"):
+            edges.csc(store=True)
+
+    def test_a_stock_loader_has_rows_of_a_cache(self):
+        g = self.standalone()
+        feat = g.nodes["user"].data["feat"]
+        cache = DeviceRowCache(feat, torch.arange(150), LateDevice())
+        store = FeatureStore(g, ["feat"], row_caches=[cache])
+        loader = NodeLoader(
+            (store, GraphStore(g)),
+            NeighborSampler(g, [3]),
+            ("user", torch.arange(40)),
+            batch_size=20,
+        )
+        rows = 0
+        for batch in loader:
+            self.assertTrue(torch.equal(batch["user"].x, feat[batch["user"].n_id]))
+            rows += len(batch["user"].x)
+        stats = cache.stats()
+        self.assertEqual(stats["hits"] + stats["misses"], rows)
+        self.assertTrue(torch.equal(store["user", "x", None], feat[:]))
+        self.assertTrue(torch.equal(store["user", "x", slice(3, 9)], feat[3:9]))
+        score = g.edges[LIKES].data["score"]
+        self.assertTrue(torch.equal(store[LIKES, "score", torch.tensor([3])], score[[3]]))
+
+    def test_stores_show_their_features_and_edges(self):
+        g = self.standalone()
+        caption, head, *rows = Cells(FeatureStore(g, ["feat"])._repr_html_()).rows
+        self.assertEqual(
+            (caption, head), (["FeatureStore"], ["node type", "name", "dtype", "shape"])
+        )
+        self.assertIn(["user", "feat", "float32", "(300, 16)"], rows)
+        caption, head, *rows = Cells(GraphStore(g)._repr_html_()).rows
+        self.assertEqual(caption, ["GraphStore"])
+        self.assertEqual(head, ["edge type", "sources", "destinations", "edges"])
+        for etype in g.canonical_etypes:
+            counts = g.num_nodes(etype[0]), g.num_nodes(etype[2]), g.num_edges(etype)
+            self.assertIn([" : ".join(etype), *(f"{count:,}" for count in counts)], rows)
 
     def test_a_wrong_name_is_a_key_error_and_nothing_can_be_changed(self):
         store = FeatureStore(self.standalone())

@@ -9,13 +9,14 @@ import multiprocessing
 import pickle
 import shutil
 import tempfile
+import unittest.mock
 
 import numpy as np
 import torch
 
 import graphd
 import support
-from graphd.distributed import DistGraph, DistTensor, partition_graph
+from graphd.distributed import DistGraph, DistTensor, partition_graph, sequence_reads
 
 _names = (f"p{i}" for i in itertools.count())
 MASK = torch.arange(300) % 7 == 3
@@ -114,15 +115,36 @@ class Protocol(support.GraphTest):
             self.assertEqual([int(each) for each in age], age[:].tolist())
 
     def test_libraries_convert_all_rows(self):
-        for g, tensor, rows in self.each_tensor():
+        for _, tensor, rows in self.each_tensor():
             self.assertTrue(np.array_equal(np.asarray(tensor), rows.numpy()))
             self.assertEqual(np.asarray(tensor, dtype="float64").dtype, np.float64)
             self.assertTrue(torch.equal(torch.from_dlpack(tensor), rows))
             self.assertTrue(torch.equal(torch.as_tensor(np.asarray(tensor)), rows))
             self.assertTrue(torch.equal(tensor.to("cpu"), rows))
             self.assertEqual(tensor.to(torch.float64).dtype, torch.float64)
+
+    def test_pytorch_converts_all_rows_at_once_or_not_at_all(self):
+        for g, tensor, _ in self.each_tensor():
             age = g.nodes["user"].data["age"]
-            self.assertTrue(torch.equal(torch.as_tensor(age), age[:]))
+            for each, convert in itertools.product(
+                (tensor, age), (torch.as_tensor, torch.tensor, torch.asarray)
+            ):
+                with unittest.mock.patch.object(
+                    DistTensor, "__getitem__", autospec=True, side_effect=DistTensor.__getitem__
+                ) as reads:
+                    try:
+                        found = convert(each)
+                    except graphd.errors.InvalidError as error:
+                        self.assertRegex(str(error), f"{each.name}.*t\\[:\\] reads all rows")
+                        self.assertEqual(reads.call_count, 0)
+                        continue
+                    self.assertLessEqual(reads.call_count, 1)
+                self.assertTrue(torch.equal(found, each[:]))
+
+    def test_other_libraries_do_not_see_an_array_of_a_gpu(self):
+        tensor = self.standalone().nodes["user"].data["feat"]
+        with unittest.mock.patch.object(sequence_reads, "_takes_capsules", return_value=True):
+            self.assertFalse(hasattr(tensor, "__cuda_array_interface__"))
 
     def test_pickles_and_files_have_the_rows(self):
         for g, tensor, rows in self.each_tensor():

@@ -62,7 +62,7 @@ class TensorsVerb(support.GraphTest):
         graphd.distributed.initialize(self.servers.ip_config, server_name=self.servers.server_name)
         return DistGraph()
 
-    def tensors(self, *words, expect=0):
+    def tensors(self, *words, expect=0, server_name=None):
         """Runs graphctl tensors, and returns its output, or what it says if it fails."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith("GRAPHD_")}
         done = subprocess.run(
@@ -71,7 +71,7 @@ class TensorsVerb(support.GraphTest):
                 "tensors",
                 *words,
                 "--server_name",
-                self.servers.server_name,
+                server_name or self.servers.server_name,
                 "--ip_config",
                 self.servers.ip_config,
                 "--runtime_dir",
@@ -199,6 +199,11 @@ class TensorsVerb(support.GraphTest):
         self.assertFalse(os.path.exists(self.path("none")))
         said = self.tensors("export", "--output", self.path("parts"), expect=4)
         self.assertIn("give another directory", said)
+
+    def test_a_mistyped_server_name_is_reported_at_once_with_the_names_there(self):
+        said = self.tensors("list", "--timeout", "300", server_name="python_tset", expect=5)
+        self.assertIn("the server's name may be mistyped", said)
+        self.assertIn(f"sockets of '{self.servers.server_name}'", said)
 
 
 if __name__ == "__main__":

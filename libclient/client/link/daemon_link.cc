@@ -24,6 +24,8 @@ namespace {
 // Time that a rank which attaches again waits for the daemon to notice that its old connection is
 // gone.
 constexpr auto kStaleMembership = std::chrono::milliseconds(1000);
+// Time for a server to make its directory, if it is started together with its trainers.
+constexpr auto kUnknownServer = std::chrono::milliseconds(1000);
 // Pauses between attempts to attach in the background; well below the seconds for which a restarted
 // daemon keeps a job's lease. The destructor may have to wait for a connect.
 constexpr auto kFirstRetry = std::chrono::milliseconds(10);
@@ -184,8 +186,10 @@ AttachInfo DaemonLink::AttachPatiently(std::chrono::milliseconds patience) {
       const auto passed = Clock::now() - start + pause;
       const bool away = error.code() == ErrorCode::kUnavailable;
       const bool was_attached = generation_ > 0;
+      const bool is_unknown = !was_attached && use_unix_ && IsUnknownServer(socket_path_);
+      const auto absence = is_unknown ? std::min(patience, kUnknownServer) : patience;
       const auto stale = was_attached ? patience : std::min(patience, kStaleMembership);
-      if (away ? passed > patience : error.code() != ErrorCode::kExists || passed > stale) {
+      if (away ? passed > absence : error.code() != ErrorCode::kExists || passed > stale) {
         if (!away) throw;
         Throw(ErrorCode::kUnavailable, error.what(), " (waited ",
               static_cast<int>(SecondsSince(start)), " s; start it with: graphctl server start ",

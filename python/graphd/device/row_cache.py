@@ -12,7 +12,7 @@ import torch
 from .. import backend
 from ..errors import InvalidError, OverloadedError
 from ..graph_base import GraphBase
-from ..names import NID
+from ..names import NID, PYG_NAMES
 from ..rows import from_the_end, row_ids
 from ..typing import Ids
 from .parts import Parts
@@ -116,8 +116,8 @@ class DeviceRowCache:
 
         Parameters
         ----------
-        batch : tuple
-            It ends with blocks in host memory.
+        batch : tuple, or torch_geometric.data.Data or HeteroData
+            A batch of PyG, or one that ends with blocks, in host memory.
         parts : Parts
         g : DistGraph, optional
             The graph of the loader.
@@ -130,8 +130,43 @@ class DeviceRowCache:
         Raises
         ------
         graphd.errors.InvalidError
-            If the batch does not end with blocks, or the name has other rows by now.
+            If the batch has no such nodes, or the name has other rows by now.
         """
+        self._check_unchanged(g)
+        is_pyg = hasattr(batch, "node_stores")
+        rows = self._plan(self._inputs(batch)["n_id" if is_pyg else NID], parts)
+        names = {self.name, PYG_NAMES.get(self.name, self.name)} if is_pyg else {self.name}
+
+        def add(made: Any, there: list[torch.Tensor]) -> None:
+            self._check_unchanged(g)  # the batch was planned while the one before was computed
+            inputs, found = self._inputs(made), rows(there)
+            for name in names:
+                inputs[name] = found
+
+        return add
+
+    def add_rows(self, batch: Any) -> None:
+        """Adds the rows of a batch's input nodes to it.
+
+        Parameters
+        ----------
+        batch : tuple, or torch_geometric.data.Data or HeteroData
+            A batch of PyG, or one that ends with blocks, in host memory.
+
+        Raises
+        ------
+        graphd.errors.InvalidError
+            If the batch has no such nodes, or the feature was changed after its rows were kept.
+        """
+        parts = Parts(self.platform.device)
+        add = self.plan(batch, parts, None)
+        add(batch, [each.to(self.platform.device) for each in parts.tensors])
+
+    def _inputs(self, batch: Any) -> Any:
+        """Returns the data of a batch's input nodes of the feature's type."""
+        if hasattr(batch, "node_stores"):  # PyG's Data has one, without a name
+            ntype = self._tensor.g.types.ntypes[self.type]
+            return next(each for each in batch.node_stores if each._key in (None, ntype))
         blocks = batch[-1] if isinstance(batch, (tuple, list)) and batch else None
         if (
             not isinstance(blocks, (tuple, list))
@@ -142,14 +177,7 @@ class DeviceRowCache:
                 "row_caches: expected batches that end with blocks, as those of DistNodeDataLoader; "
                 "leave row_caches out, and call the cache's get"
             )
-        self._check_unchanged(g)
-        rows = self._plan(blocks[0].src_frames[self.type][NID], parts)
-
-        def add(made: Any, there: list[torch.Tensor]) -> None:
-            self._check_unchanged(g)  # the batch was planned while the one before was computed
-            made[-1][0].src_frames[self.type][self.name] = rows(there)
-
-        return add
+        return blocks[0].src_frames[self.type]
 
     def _row_ids(self, rows: Any, what: str) -> torch.Tensor:
         """Returns the ids of rows that were given as ids or a mask, in host memory."""

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Graphs that are stored on several servers. Matches ``dgl.distributed``."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from . import init, optim
 from .book import GraphPartitionBook
+from .dgl_remedies import no_attribute
 from .embedding import DistEmbedding
 from .graph import DistGraph
 from .hot_nodes import nodes_by_access, nodes_by_degree
@@ -23,6 +28,12 @@ from .role import get_global_rank, get_num_trainers, get_rank, get_role, get_tra
 from .session import exit_client, finalize_client, initialize, shutdown_servers
 from .split import edge_split, node_split
 from .tensor import DistTensor
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        raise no_attribute(__name__, name)
+
 
 __all__ = [
     "DistDataLoader",

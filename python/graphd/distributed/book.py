@@ -10,9 +10,8 @@ from ..html import table
 from ..schema import Types
 from ..typed_graph import SizedGraph
 from ..typing import EdgeType, Ids, Tensor
+from .constants import DEFAULT_ETYPE, DEFAULT_NTYPE
 
-DEFAULT_NTYPE = "_N"
-DEFAULT_ETYPE = ("_N", "_E", "_N")
 _HOMOGENEOUS = -1
 
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from .. import _graphd
+from .. import _graphd, progress
 from ..arguments import part_config_file, text, whole_number_in
 from ..errors import InvalidError
 from ..html import properties
 from ..typing import Path
 from .graph import DistGraph
-from .session import checked_options, checked_row_cache, trainer_options
+from .session import checked_options, checked_row_cache, connected, trainer_options
 
 
 class Session:
@@ -167,7 +167,8 @@ def connect(
         If an argument is not valid, neither arguments nor environment name a server or a graph, or
         no address in ip_config is this machine's and `role` is not "trainer".
     graphd.errors.UnavailableError
-        If a server does not answer; the message names its address.
+        If a server does not answer; the message names its address. It is raised after a second, and not
+        only after `timeout`, if this machine has servers, but none of this name.
 
     Examples
     --------
@@ -193,7 +194,8 @@ def connect(
         options.update(rank=0, world_size=1, local_rank=0, local_world_size=1, remote_trainers=0)
     server = server_name or (not part_config and os.environ.get("GRAPHD_SERVER_NAME"))
     if server:
-        return Session(_graphd.Session(options), f"server {server!r}")
+        source = f"server {server!r}"
+        return Session(connected(options, source), source)
     file = part_config or os.environ.get("GRAPHD_PART_CONFIG")
     if not file:
         raise InvalidError(
@@ -202,4 +204,5 @@ def connect(
         )
     file = os.path.realpath(part_config_file(file))
     options.update(server_name="", part_config=file)
-    return Session(_graphd.Session(options), repr(file), file)
+    with progress.clock(f"opening {file!r}"):
+        return Session(_graphd.Session(options), repr(file), file)

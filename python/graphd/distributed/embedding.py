@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from .. import _graphd, backend
+from .. import _graphd, backend, progress
 from ..arguments import whole_number
 from ..html import properties
 from ..typing import Ids, Tensor
@@ -63,7 +63,8 @@ class DistEmbedding:
             shape, "float32", name, init_func, policy, persistent, many_writers
         )
         self._gradients: Gradients | None = None  # those on their way from a device
-        self.handle = _graphd.Embedding(self.g.handle, spec, fill)
+        with progress.clock(f"making {name!r}"):
+            self.handle = _graphd.Embedding(self.g.handle, spec, fill)
         self.name, self.num_embeddings, self.embedding_dim = name, num_embeddings, embedding_dim
 
     @property

@@ -255,7 +255,9 @@ class DistGraph(GraphBase):
         if nodes is None or (isinstance(nodes, str) and nodes == ALL):
             end = (self.types.src_types if is_out else self.types.dst_types)[e]
             nodes = numpy.arange(self.handle.num_nodes(end), dtype=numpy.int64)
-        degrees = self.handle.degrees(is_out, nodes, e)
+        kind = "out-degrees" if is_out else "in-degrees"
+        with self.calls.clock(f"counting {kind}", self.types.count([nodes])):
+            degrees = self.handle.degrees(is_out, nodes, e)
         return int(degrees[0]) if isinstance(nodes, int) else degrees
 
     def find_edges(self, edges: Ids, etype: EdgeType | None = None) -> tuple[Tensor, Tensor]:
@@ -276,7 +278,9 @@ class DistGraph(GraphBase):
         bool tensor
         """
         backend.chosen()
-        return self.handle.has_edges_between(u, v, self.types.etype_id(etype))
+        e = self.types.etype_id(etype)
+        with self.calls.clock("looking for edges", self.types.count([u])):
+            return self.handle.has_edges_between(u, v, e)
 
     def edge_subgraph(
         self, edges: EdgeIds, relabel_nodes: bool = True, store_ids: bool = True

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from .. import _graphd, backend, seeds
+from .. import _graphd, backend, progress, seeds
 from ..arguments import whole_number, whole_number_in
 from ..batch_data import LayerData, layers_of
 from ..block import Block
@@ -172,6 +172,7 @@ class _Loader:
             )
         backend.chosen()
         self.sampler, self._epoch = sampler, -1
+        self._calls = progress.Calls()
 
     def _options(
         self,
@@ -222,7 +223,11 @@ class _Loader:
         self._epoch += 1
         self._loader.start_epoch(self._epoch)
         # A generator's variables would keep a batch while the next is made, so this is a map.
-        return map(self._unpack, iter(functools.partial(self._loader.next, self._epoch), None))
+        return map(self._unpack, iter(functools.partial(self._next, self._epoch), None))
+
+    def _next(self, epoch: int) -> _graphd.Batch | None:
+        with self._calls.clock("making the first batch"):
+            return self._loader.next(epoch)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} batches, {self.sampler!r})"

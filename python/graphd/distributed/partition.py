@@ -371,7 +371,9 @@ def load_partition(
         Edge types.
     """
     backend.chosen()
-    handle = _graphd.load_partition(part_config_file(part_config), whole_number(part_id, "part_id"))
+    file, number = part_config_file(part_config), whole_number(part_id, "part_id")
+    with progress.clock(f"loading partition {number}"):
+        handle = _graphd.load_partition(file, number)
     part = Partition(handle, part_id)
     nodes, edges = handle.features() if load_feats else ({}, {})
     return (

@@ -6,11 +6,13 @@ from __future__ import annotations
 from typing import Any
 
 from .. import backend
-from ..arguments import one_of, whole_number_in
+from ..arguments import one_of, text, whole_number_in
 from ..errors import InvalidError
-from ..graph_base import GraphBase, graph_of
-from ..typing import EdgeType, Ids, Tensor
-from .book import DEFAULT_ETYPE, DEFAULT_NTYPE, GraphPartitionBook
+from ..graph_base import GraphBase
+from ..html import table
+from ..typing import EdgeType, Ids, Tensor, Triple
+from .book import GraphPartitionBook
+from .constants import DEFAULT_ETYPE, DEFAULT_NTYPE
 from .range_book import book_of
 
 
@@ -22,19 +24,45 @@ class PartitionPolicy:
 
     Parameters
     ----------
-    kind : {"node", "edge", "range"}
+    policy_str : str
+        "node~user" or "edge~user:follows:user", or in a graph with one type "node" or "edge".
         "range" stands for neither: partition p of P has the rows from p*N/P to (p+1)*N/P.
-    g : DistGraph
-    type_id : int
-        The number of the node or edge type.
+    partition_book : GraphPartitionBook or DistGraph
+        A DistGraph, or its book.
+    type_id : int, optional
+        The number of the node or edge type, in place of its name in `policy_str`.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If `policy_str` or `partition_book` is not valid, or there are several types.
+    graphd.errors.NotFoundError
+        If there is no such type.
     """
 
     _rows: int | None = None  # the number of rows of the tensor, for "range"
 
-    def __init__(self, kind: str, g: GraphBase, type_id: int = 0) -> None:
-        self.kind, self.g = one_of(kind, "kind", ("node", "edge", "range")), graph_of(g)
-        types = g.etypes if kind == "edge" else g.ntypes
-        self.type_id = whole_number_in(type_id, "type_id", 0, len(types) - 1)
+    def __init__(
+        self,
+        policy_str: str,
+        partition_book: GraphPartitionBook | GraphBase,
+        type_id: int | None = None,
+    ) -> None:
+        expected = "a policy, as 'node~user', 'edge~user:follows:user' or 'range'"
+        kind, _, name = text(policy_str, "policy_str", expected).partition("~")
+        self.kind = one_of(kind, "policy_str", ("node", "edge", "range"))
+        self.g, self.type_id = _graph_of(partition_book), 0
+        if name and (kind == "range" or type_id is not None):
+            raise InvalidError(f"policy_str {policy_str!r}: expected {kind!r} without a name")
+        if kind == "range":
+            return
+        types = self.g.types
+        if type_id is None:
+            find = types.ntype_id if self.is_node else types.etype_id
+            self.type_id = find(name or None)
+        else:
+            count = len(types.ntypes if self.is_node else types.etypes)
+            self.type_id = whole_number_in(type_id, "type_id", 0, count - 1)
 
     def with_rows(self, rows: int) -> PartitionPolicy:
         """Returns the policy of a tensor with this number of rows; for "range" a new one.
@@ -118,15 +146,23 @@ class PartitionPolicy:
 
     @property
     def policy_str(self) -> str:
-        """The policy as a string: "node~user", "edge~user:follows:user"."""
-        return f"{self.kind}~{self.type_name}"
+        """The policy as a string: "node~user", "edge~user:follows:user", "range"."""
+        if self.kind == "range":
+            return self.kind
+        name = self.type_name
+        return f"{self.kind}~{name if isinstance(name, str) else ':'.join(name)}"
 
     @property
-    def type_name(self) -> str:
-        """Name of the node type, or triple of the edge type with colons."""
+    def type_name(self) -> str | Triple:
+        """Name of the node type, or triple of the edge type; "" for a "range" policy."""
         if self.kind == "node":
             return self.g.ntypes[self.type_id]
-        return ":".join(self.g.canonical_etypes[self.type_id]) if self.kind == "edge" else ""
+        return self.g.canonical_etypes[self.type_id] if self.kind == "edge" else ""
+
+    @property
+    def is_node(self) -> bool:
+        """Whether the rows are stored with nodes."""
+        return self.kind == "node"
 
     @property
     def part_id(self) -> int:
@@ -158,7 +194,17 @@ class PartitionPolicy:
         -------
         int
         """
-        return len(self.local_ids())
+        return self._part_sizes()[self.part_id]
+
+    def _part_sizes(self) -> list[int]:
+        """Returns the number of objects in each partition."""
+        if self.kind == "range":
+            bounds = self._bounds().tolist()
+            return [end - begin for begin, end in zip(bounds, bounds[1:])]
+        book = self.g.handle.book
+        return [
+            book.count_in(self.kind == "edge", self.type_id, p) for p in range(book.num_partitions)
+        ]
 
     def local_ids(self) -> Tensor:
         """Returns the objects of this trainer's partition.
@@ -208,6 +254,11 @@ class PartitionPolicy:
     def __repr__(self) -> str:
         return f"PartitionPolicy('{self.policy_str}')"
 
+    def _repr_html_(self) -> str:
+        has_rows = self.kind != "range" or self._rows is not None
+        sizes = self._part_sizes() if has_rows else []
+        return table(repr(self), ("partition", "rows"), enumerate(sizes))
+
 
 class NodePartitionPolicy(PartitionPolicy):
     """The policy of rows that are stored with nodes, made from a book, as in DGL.
@@ -223,8 +274,8 @@ class NodePartitionPolicy(PartitionPolicy):
     def __init__(
         self, partition_book: GraphPartitionBook, ntype: str | None = DEFAULT_NTYPE
     ) -> None:
-        g, number = _graph_of(partition_book), partition_book.ntype_id(ntype)
-        super().__init__("node", g, g.types.ntype_id(None) if number < 0 else number)
+        number = _book_of(partition_book).ntype_id(ntype)
+        super().__init__("node", partition_book, None if number < 0 else number)
 
 
 class EdgePartitionPolicy(PartitionPolicy):
@@ -241,15 +292,22 @@ class EdgePartitionPolicy(PartitionPolicy):
     def __init__(
         self, partition_book: GraphPartitionBook, etype: EdgeType | None = DEFAULT_ETYPE
     ) -> None:
-        g, number = _graph_of(partition_book), partition_book.etype_id(etype)
-        super().__init__("edge", g, g.types.etype_id(None) if number < 0 else number)
+        number = _book_of(partition_book).etype_id(etype)
+        super().__init__("edge", partition_book, None if number < 0 else number)
 
 
-def _graph_of(book: GraphPartitionBook) -> GraphBase:
-    """Returns the graph whose book it is."""
+def _graph_of(book: Any) -> GraphBase:
+    """Returns the graph whose book it is, or a graph that stands for its book."""
+    g = book if isinstance(book, GraphBase) else _book_of(book).g
+    assert g is not None
+    return g
+
+
+def _book_of(book: Any) -> GraphPartitionBook:
+    """Returns the book of a graph."""
     if not isinstance(book, GraphPartitionBook) or book.g is None:
         raise InvalidError(
             f"partition_book {book!r}: expected the book of a DistGraph, as "
             "g.get_partition_book() gives it"
         )
-    return book.g
+    return book

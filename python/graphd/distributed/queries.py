@@ -158,9 +158,9 @@ def _sampled(
     numbers = fanouts_of(g.types, fanout)
     if replace:
         check_draws(g.types.count(lists), max(numbers), "fanout")
-    return _graphd.sample_edges(
-        g.handle, lists, numbers, column_of(prob), bool(replace), is_out, seed, exclude
-    )
+    options = column_of(prob), bool(replace), is_out, seed, exclude
+    with g.calls.clock("sampling edges", g.types.count(lists)):
+        return _graphd.sample_edges(g.handle, lists, numbers, *options)
 
 
 def check_output_device(output_device: Any) -> None:
@@ -232,7 +232,9 @@ def find_edges(g: GraphBase, edge_ids: Ids, etype: EdgeType | None = None) -> tu
     src, dst : int64 tensor
     """
     backend.chosen()
-    return graph_of(g).handle.find_edges(edge_ids, g.types.etype_id(etype))
+    e = graph_of(g).types.etype_id(etype)
+    with g.calls.clock("finding edges", g.types.count([edge_ids])):
+        return g.handle.find_edges(edge_ids, e)
 
 
 def edge_subgraph(
@@ -263,7 +265,8 @@ def edge_subgraph(
     if not store_ids:
         raise InvalidError("edge_subgraph: store_ids=False is not supported; leave it at True")
     lists = graph_of(g).types.by_etype(edges, "edges")
-    made = _graphd.edge_subgraph(g.handle, lists, bool(relabel_nodes))
+    with g.calls.clock("finding edges", g.types.count(lists)):
+        made = _graphd.edge_subgraph(g.handle, lists, bool(relabel_nodes))
     return Subgraph(g.types, *made, None if relabel_nodes else g)
 
 
@@ -283,4 +286,5 @@ def node_subgraph(g: GraphBase, nodes: NodeIds) -> Subgraph:
     """
     backend.chosen()
     lists = graph_of(g).types.by_ntype(nodes, "nodes")
-    return Subgraph(g.types, *_graphd.node_subgraph(g.handle, lists))
+    with g.calls.clock("finding edges between nodes", g.types.count(lists)):
+        return Subgraph(g.types, *_graphd.node_subgraph(g.handle, lists))

@@ -7,7 +7,7 @@ import atexit
 import os
 from typing import Any
 
-from .. import _graphd
+from .. import _graphd, progress
 from ..arguments import (
     not_negative,
     one_of,
@@ -117,7 +117,8 @@ def initialize(
     if not os.environ.get("GRAPHD_NUM_SAMPLERS"):
         options["num_samplers"] = num_workers
     if server_name or os.environ.get("GRAPHD_SERVER_NAME"):
-        _session = _graphd.Session(options)
+        server = server_name or os.environ["GRAPHD_SERVER_NAME"]
+        _session = connected(options, f"server {server!r}")
         _name_trainer(_session)
     elif part_config or os.environ.get("GRAPHD_PART_CONFIG"):
         _open(options, is_implicit=False)
@@ -127,6 +128,24 @@ def initialize(
             "the servers, or give server_name"
         )
     # Otherwise the process is in standalone mode, and DistGraph gets the part config.
+
+
+def connected(options: dict[str, Any], source: str) -> _graphd.Session:
+    """Makes a session of servers, and shows how long it waits for them.
+
+    Parameters
+    ----------
+    options : dict
+        Those of the extension module's Session.
+    source : str
+        The servers' name, for the reader.
+
+    Returns
+    -------
+    Session of the extension module
+    """
+    with progress.clock(f"connecting to {source}"):
+        return _graphd.Session(options)
 
 
 def checked_options(
@@ -281,7 +300,8 @@ def _open(options: dict[str, Any], is_implicit: bool) -> None:
     global _session, _part_config, _stamp, _is_implicit
     file = os.path.realpath(options["part_config"] or os.environ["GRAPHD_PART_CONFIG"])
     stamp = _stamp_of(file)  # taken before the file is read, so that a later change is noticed
-    _session = _graphd.Session(options)
+    with progress.clock(f"opening {file!r}"):
+        _session = _graphd.Session(options)
     _part_config, _stamp, _is_implicit = file, stamp, is_implicit
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import _graphd, backend
+from .. import _graphd, backend, progress
 from ..arguments import text, whole_number_in
 from ..errors import InvalidError
 from ..typing import EdgeType, Tensor
 from . import session
-from .book import DEFAULT_ETYPE, DEFAULT_NTYPE, GraphPartitionBook
+from .book import GraphPartitionBook
+from .constants import DEFAULT_ETYPE, DEFAULT_NTYPE
 from .tensor import DistTensor
 
 
@@ -104,9 +105,10 @@ def _split(
                 f"{kind}_split: mask {mask.name!r} is one of {other}s; use {other}_split"
             )
         rank = -1 if rank is None else _rank(rank, mask.g.session)
-        return mask.g.handle.split_feature(
-            mask.handle, is_edge, rank, -1, bool(force_even), trainer_ids or ""
-        )
+        with progress.clock(f"dividing {kind}s"):
+            return mask.g.handle.split_feature(
+                mask.handle, is_edge, rank, -1, bool(force_even), trainer_ids or ""
+            )
     if not hasattr(mask, "dtype"):
         raise InvalidError(
             f"{kind}s {mask!r}: expected a mask: a DistTensor, as "
@@ -124,10 +126,9 @@ def _split(
     here = book.g.session if book.g is not None else session.current()
     number = book.etype_id(type_name) if is_edge else book.ntype_id(type_name)
     rank = here.rank if rank is None else _rank(rank, here)
-    mask = _mask_of(mask, f"{kind}s")
-    return book.handle.split(
-        is_edge, number, mask, rank, here.world_size, bool(force_even), here.remote_trainers
-    )
+    trainers = here.world_size, bool(force_even), here.remote_trainers
+    with progress.clock(f"dividing {kind}s"):
+        return book.handle.split(is_edge, number, _mask_of(mask, f"{kind}s"), rank, *trainers)
 
 
 def _mask_of(given: Tensor, what: str) -> Tensor:

@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Union
 
-from .. import _graphd, backend
+from .. import _graphd, backend, progress
 from ..arguments import text, whole_number
 from ..errors import DeniedError, InvalidError
 from ..graph_base import GraphBase, graph_of
@@ -22,6 +22,7 @@ from .elementwise import compare, pieces, shown_pieces, shown_read, shown_write
 from .feature_copies import copy_feature
 from .init import Constant, Initializer
 from .policy import PartitionPolicy
+from .sequence_reads import refusal
 
 InitFunction = Union[Callable[[Any, Any], Tensor], Initializer, None]
 
@@ -92,7 +93,8 @@ class DistTensor:
         if name is None:
             name = f"anonymous-{next(_anonymous)}"
         spec, fill = tensor_spec(shape, dtype, name, init_func, policy, persistent, many_writers)
-        self._stored = _graphd.create_tensor(self.g.handle, spec, fill)
+        with progress.clock(f"making {name!r}"):
+            self._stored = _graphd.create_tensor(self.g.handle, spec, fill)
 
     @classmethod
     def of(cls, handle: _graphd.DistTensor, g: GraphBase) -> DistTensor:
@@ -275,6 +277,11 @@ class DistTensor:
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)  # the CPU
 
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Refuses ``torch.as_tensor(t)`` where it would read row by row; see `sequence_reads`."""
+        return refusal(self)
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Pickles all rows as a tensor of PyTorch or NumPy: ``torch.load`` of what ``torch.save`` has
         written gives that tensor, without servers."""
@@ -419,7 +426,8 @@ class DistTensor:
         graphd.errors.OutOfRangeError
             If an id is outside -len .. len-1.
         """
-        kept: int = self._with_ids(rows, self.handle.keep_cached)
+        with progress.clock(f"caching rows of {self.name!r}"):
+            kept: int = self._with_ids(rows, self.handle.keep_cached)
         return kept
 
     @property

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A `DistGraph` for scripts that are written for PyG.
 
-`NeighborLoader` and `LinkNeighborLoader` have the arguments of PyG's, and yield what PyG's yield, except
-for some edge features; their workers are threads:
+`NeighborLoader` and `LinkNeighborLoader` have the arguments of PyG's, and yield what PyG's yield; their
+workers are threads:
 
 >>> loader = graphd.pyg.NeighborLoader(                                       # doctest: +SKIP
 ...     g, [10, 5], input_nodes=("paper", ids), batch_size=100, shuffle=True)

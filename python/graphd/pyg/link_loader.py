@@ -11,29 +11,28 @@ import torch
 from torch_geometric.data import Data
 from torch_geometric.loader import LinkLoader
 
-from ..block_sampler import of_edge_types
-from ..device import delivered, delivery_for
+from ..device import DeviceRowCache, delivered, delivery_for
 from ..distributed.graph_data import Data as EdgeData
 from ..distributed.loaders import DistDataLoader, number_of_workers
 from ..errors import InvalidError
 from ..graph_base import GraphBase
 from ..html import properties
+from ..names import PYG_EDGE_NAMES
 from ..schema import Types
 from ..typing import EdgeType
 from .loader import check_others, stores_of
 from .sampler import NeighborSampler
-from .stores import FeatureStore, GraphStore
+from .stores import FeatureStore, GraphStore, edge_features, local_tensor, without_cached
 
 
 class LinkNeighborLoader:
     """A loader of mini-batches of edges with the arguments of PyG's ``LinkNeighborLoader``.
 
-    It yields what PyG's yields, but edge features only if `edge_attrs` names them: the sampled
-    neighbours of the ends of the edges and of negative edges, with ``edge_label_index`` and
-    ``edge_label``, or ``src_index``, ``dst_pos_index`` and ``dst_neg_index``. The edges may be any
-    pairs of nodes. If there are workers, batches are made ahead, in threads of Python;
-    `graphd.distributed.DistEdgeDataLoader`, for edges of the graph, makes them without the
-    interpreter, and can leave a batch's edges out of its blocks.
+    It yields what PyG's yields: the sampled neighbours of the ends of the edges and of negative edges,
+    with ``edge_label_index`` and ``edge_label``, or ``src_index``, ``dst_pos_index`` and
+    ``dst_neg_index``. The edges may be any pairs of nodes. If there are workers, batches are made
+    ahead, in threads of Python; `graphd.distributed.DistEdgeDataLoader`, for edges of the graph, makes
+    them without the interpreter, and can leave a batch's edges out of its blocks.
 
     Parameters
     ----------
@@ -50,8 +49,6 @@ class LinkNeighborLoader:
     time_attr : str, optional
         The edge feature with the time of each edge of the graph: both ends of an edge have trees with
         edges up to the edge's own time, `edge_label_time`.
-    edge_attrs : list of str, or dict of edge type to list
-        The edge features that batches have. Default: none.
     neg_sampling : torch_geometric.sampler.NegativeSampling or str, optional
         "binary", "triplet", or more precisely. Negative nodes are drawn by PyTorch.
     neg_sampling_ratio : int or float, optional
@@ -62,7 +59,7 @@ class LinkNeighborLoader:
         Number of threads. Default: that of `graphd.distributed.DistDataLoader`.
     seed : int, optional
         The seed of the order of edges. Neighbours and negative nodes do not depend on it.
-    device, pin_memory, **others
+    edge_attrs, device, pin_memory, row_caches, **others
         Those of `NeighborLoader`.
 
     Raises
@@ -88,7 +85,7 @@ class LinkNeighborLoader:
         time_attr: str | None = None,
         weight_attr: str | None = None,
         transform: Callable[[Any], Any] | None = None,
-        edge_attrs: Sequence[str] | Mapping[EdgeType, Sequence[str]] = (),
+        edge_attrs: Sequence[str] | Mapping[EdgeType, Sequence[str]] | None = None,
         batch_size: int = 1,
         shuffle: bool = False,
         drop_last: bool = False,
@@ -96,28 +93,34 @@ class LinkNeighborLoader:
         seed: int | None = None,
         device: Any = None,
         pin_memory: bool = False,
+        row_caches: Sequence[DeviceRowCache] | None = (),
         **others: Any,
     ) -> None:
         check_others("LinkNeighborLoader", others)
-        self._delivery = delivery_for(device, pin_memory)
-        stores = stores_of(data)
-        self.g, self._transform = stores[0].g, transform
+        features, edges = stores_of(data)
+        features, self._caches = without_cached(features, row_caches)
+        self.g, self._transform = features.g, transform
+        self._delivery = delivery_for(device, pin_memory, self._caches, self.g)
         types = self.g.types
         self._is_hetero = isinstance(data, tuple) or not types.is_homogeneous
         etype, pairs = _edges(types, edge_label_index)
         count = self.g.handle.num_edges(types.etype_id(etype)) if pairs is None else len(pairs[0])
         if edge_label is not None:
-            edge_label = torch.as_tensor(edge_label)
+            edge_label = local_tensor(edge_label)
             if len(edge_label) != count:
                 raise InvalidError(f"edge_label: {len(edge_label)} labels for {count} edges")
-        if edge_label_time is not None and len(edge_label_time) != count:
-            raise InvalidError(f"edge_label_time: {len(edge_label_time)} times for {count} edges")
+        if edge_label_time is not None:
+            edge_label_time = local_tensor(edge_label_time)
+            if len(edge_label_time) != count:
+                raise InvalidError(
+                    f"edge_label_time: {len(edge_label_time)} times for {count} edges"
+                )
         if (edge_label_time is None) != (time_attr is None):
             missing = "time_attr" if time_attr is None else "edge_label_time"
             raise InvalidError(
                 f"{missing!r} is not set: time_attr and edge_label_time belong together"
             )
-        self._edge_attrs = of_edge_types(types, edge_attrs)
+        self._edge_attrs = edge_features(self.g, edge_attrs, not isinstance(data, tuple))
         sampler = NeighborSampler(
             self.g,
             num_neighbors,
@@ -130,7 +133,7 @@ class LinkNeighborLoader:
         )
         try:
             self._link_loader = LinkLoader(
-                stores,
+                (features, edges),
                 sampler,
                 (etype, pairs),
                 edge_label,
@@ -157,6 +160,8 @@ class LinkNeighborLoader:
     def __iter__(self) -> Iterator[Any]:
         if self._transform is None:
             return delivered(self._delivery, self._loader.__iter__)
+        if self._caches:
+            return map(self._transform, delivered(self._delivery, self._loader.__iter__))
         return delivered(self._delivery, functools.partial(map, self._transform, self._loader))
 
     def __call__(self, index: Any) -> Any:
@@ -172,14 +177,19 @@ class LinkNeighborLoader:
         torch_geometric.data.Data or HeteroData
         """
         data = self._collate(index)
+        for cache in self._caches:
+            cache.add_rows(data)
         return data if self._transform is None else self._transform(data)
 
     def _collate(self, positions: list[int]) -> Any:
         data = self._link_loader(positions)
-        for e, name in self._edge_attrs:
-            store = data[self.g.types.canonical_etypes[e]]
-            if "e_id" in store:
+        for etype, names in self._edge_attrs.items():
+            store, e = data[etype], self.g.types.etype_id(etype)
+            for name in names if "e_id" in store else ():
                 store[name] = EdgeData(self.g, True, e)[name][store.e_id]
+            for name, theirs in PYG_EDGE_NAMES.items():
+                if name in store and theirs not in store:
+                    store[theirs] = store[name]
         return data if self._is_hetero else _as_homogeneous(data)
 
     def __repr__(self) -> str:

@@ -3,24 +3,24 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 
-from ..block_sampler import of_edge_types
 from ..convert import to_hetero_data, to_pyg
-from ..device import delivered, delivery_for
+from ..device import DeviceRowCache, delivered, delivery_for
 from ..distributed.loaders import DistNodeDataLoader
-from ..distributed.tensor import DistTensor
 from ..errors import InvalidError
 from ..graph_base import GraphBase
 from ..html import properties
+from ..names import PYG_EDGE_NAMES
 from ..sampling import TemporalSampler
 from ..typing import EdgeType
 from .bidirectional import make_bidirectional
 from .sampler import block_sampler, is_bidirectional
-from .stores import FeatureStore, GraphStore
+from .stores import FeatureStore, GraphStore, edge_features, local_tensor, without_cached
 
 # Arguments of PyG's that are allowed and change nothing.
 _WITHOUT_EFFECT = {
@@ -42,8 +42,8 @@ class NeighborLoader:
     """A loader of mini-batches of nodes with the arguments of PyG's ``NeighborLoader``.
 
     It yields what PyG's yields, a ``Data`` for a `DistGraph` with one type of nodes and edges and
-    otherwise a ``HeteroData``, but edge features only if `edge_attrs` names them. Features called
-    "feat" and "label" are also ``x`` and ``y``. The batches are those of
+    otherwise a ``HeteroData``. Features of nodes that are called "feat" and "label" are also ``x`` and
+    ``y``, and "feat" of edges is also ``edge_attr``. The batches are those of
     `graphd.distributed.DistNodeDataLoader`, which makes them ahead, in threads.
 
     Parameters
@@ -75,8 +75,9 @@ class NeighborLoader:
         The edge feature with the weights by which neighbours are sampled.
     transform : callable, optional
         Called with each batch; its result is yielded.
-    edge_attrs : list of str, or dict of edge type to list
-        The edge features that batches have. Default: none.
+    edge_attrs : list of str, or dict of edge type to list, optional
+        The edge features that batches have; "feat" is also ``edge_attr``. Default: those of a
+        `DistGraph` but for original ids, as with PyG's ``Data``; none with stores, as in PyG.
     batch_size : int
     shuffle, drop_last : bool
     num_workers : int, optional
@@ -87,6 +88,9 @@ class NeighborLoader:
         copy, which runs beside the computation of the batch before.
     pin_memory : bool
         Whether batches that stay in host memory are in pinned memory.
+    row_caches : list of graphd.device.DeviceRowCache
+        Features of nodes whose hot rows the device has: batches have them, and other rows alone are
+        copied. `transform` is then called with batches on the device.
     **others
         ``is_sorted``, ``filter_per_worker``, ``persistent_workers`` and ``prefetch_factor`` are
         without effect.
@@ -111,7 +115,7 @@ class NeighborLoader:
         time_attr: str | None = None,
         weight_attr: str | None = None,
         transform: Callable[[Any], Any] | None = None,
-        edge_attrs: Sequence[str] | Mapping[EdgeType, Sequence[str]] = (),
+        edge_attrs: Sequence[str] | Mapping[EdgeType, Sequence[str]] | None = None,
         batch_size: int = 1,
         shuffle: bool = False,
         drop_last: bool = False,
@@ -119,12 +123,13 @@ class NeighborLoader:
         seed: int | None = None,
         device: Any = None,
         pin_memory: bool = False,
+        row_caches: Sequence[DeviceRowCache] | None = (),
         **others: Any,
     ) -> None:
         check_others("NeighborLoader", others)
-        self._delivery = delivery_for(device, pin_memory)
-        store, _ = stores_of(data)
+        store, self._caches = without_cached(stores_of(data)[0], row_caches)
         self.g, self._transform = store.g, transform
+        self._delivery = delivery_for(device, pin_memory, self._caches, self.g)
         self._is_hetero = isinstance(data, tuple) or not self.g.types.is_homogeneous
         self._ntype, self._ids = self._seeds(input_nodes)
         self._times = _times_of(input_time, time_attr, len(self._ids))
@@ -132,6 +137,7 @@ class NeighborLoader:
         features: dict[str, list[str]] = {}
         for ntype, name in store.attrs:
             features.setdefault(ntype, []).append(name)
+        edges = edge_features(self.g, edge_attrs, not isinstance(data, tuple))
         self._sampler = block_sampler(
             self.g,
             num_neighbors,
@@ -141,9 +147,10 @@ class NeighborLoader:
             weight_attr,
             replace=replace,
             prefetch_node_feats=features,
-            prefetch_edge_feats=edge_attrs if isinstance(edge_attrs, Mapping) else list(edge_attrs),
+            prefetch_edge_feats=edges,
         )
-        self._edge_names = {name for _, name in of_edge_types(self.g.types, edge_attrs)}
+        self._edge_names = {name for names in edges.values() for name in names}
+        self._edge_names |= {PYG_EDGE_NAMES.get(name, name) for name in self._edge_names}
         self._places = _Places(self._ids, self._times)
         self._loader = DistNodeDataLoader(
             self.g,
@@ -170,7 +177,7 @@ class NeighborLoader:
         count = self.g.handle.num_nodes(t)
         if nodes is None:
             return types.ntypes[t], torch.arange(count)
-        ids = nodes[...] if isinstance(nodes, DistTensor) else torch.as_tensor(nodes)
+        ids = local_tensor(nodes)
         if ids.dtype in (torch.bool, torch.uint8):
             if ids.shape != (count,):
                 raise InvalidError(
@@ -191,7 +198,12 @@ class NeighborLoader:
 
     def __iter__(self) -> Iterator[Any]:
         # A generator's variables would keep a batch while the next is made, so this is a map.
-        return delivered(self._delivery, lambda: map(self._to_data, self._loader))
+        make, transform = functools.partial(map, self._to_data, self._loader), self._transform
+        if transform is None:
+            return delivered(self._delivery, make)
+        if self._caches:
+            return map(transform, delivered(self._delivery, make))
+        return delivered(self._delivery, lambda: map(transform, make()))
 
     def __call__(self, index: Any) -> Any:
         """Returns the batch of chosen seeds.
@@ -207,10 +219,14 @@ class NeighborLoader:
         """
         index = torch.as_tensor(index)
         seeds = {self._ntype: self._ids[index]}
-        if not isinstance(self._sampler, TemporalSampler):
-            return self._to_data(self._sampler.sample(self.g, seeds), index)
-        times = None if self._times is None else {self._ntype: self._times[index]}
-        return self._to_data(self._sampler.sample(self.g, seeds, seed_times=times), index)
+        if isinstance(self._sampler, TemporalSampler):
+            times = None if self._times is None else {self._ntype: self._times[index]}
+            data = self._to_data(self._sampler.sample(self.g, seeds, seed_times=times), index)
+        else:
+            data = self._to_data(self._sampler.sample(self.g, seeds), index)
+        for cache in self._caches:
+            cache.add_rows(data)
+        return data if self._transform is None else self._transform(data)
 
     def _to_data(self, batch: tuple[Any, ...], index: torch.Tensor | None = None) -> Any:
         convert = to_hetero_data if self._is_hetero else to_pyg
@@ -221,7 +237,7 @@ class NeighborLoader:
         seeds.input_id = index if given else self._places.of(seeds)
         if self._is_bidirectional:
             make_bidirectional(data, self._edge_names)
-        return data if self._transform is None else self._transform(data)
+        return data
 
     def __repr__(self) -> str:
         return f"NeighborLoader({len(self)} batches, {self._loader.sampler!r})"
@@ -260,7 +276,7 @@ def _times_of(input_time: Any, time_attr: str | None, count: int) -> torch.Tenso
         raise InvalidError(f"{missing!r} is not set: time_attr and input_time belong together")
     if input_time is None:
         return None
-    times = torch.as_tensor(input_time)
+    times = local_tensor(input_time)
     if times.shape != (count,):
         raise InvalidError(
             f"input_time has the shape {tuple(times.shape)}, for {count} input_nodes"

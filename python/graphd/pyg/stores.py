@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -11,13 +11,18 @@ from torch_geometric import data as pyg
 from torch_geometric.data.graph_store import EdgeLayout
 
 from .. import backend
+from ..block_sampler import of_edge_types
+from ..device import DeviceRowCache
 from ..distributed.graph_data import Data
+from ..distributed.original_ids import ORIGINAL_ID
 from ..distributed.tensor import DistTensor
 from ..errors import InvalidError, NotFoundError
 from ..graph_base import GraphBase, graph_of
-from ..names import PYG_NAMES
+from ..html import table
+from ..names import PYG_EDGE_NAMES, PYG_NAMES
+from ..typing import EdgeType
 
-_GRAPHD_NAMES = {theirs: ours for ours, theirs in PYG_NAMES.items()}
+_GRAPHD_NAMES = {theirs: ours for ours, theirs in (*PYG_NAMES.items(), *PYG_EDGE_NAMES.items())}
 
 
 def torch_graph_of(g: GraphBase) -> GraphBase:
@@ -25,6 +30,11 @@ def torch_graph_of(g: GraphBase) -> GraphBase:
     if backend.chosen() != "torch":
         raise InvalidError('graphd.pyg needs PyTorch\'s tensors; call graphd.use("torch")')
     return graph_of(g)
+
+
+def local_tensor(values: Any) -> torch.Tensor:
+    """Returns a tensor of values, of which a DistTensor's are read from the servers."""
+    return values[...] if isinstance(values, DistTensor) else torch.as_tensor(values)
 
 
 class FeatureStore(pyg.FeatureStore):  # type: ignore[misc, unused-ignore]
@@ -37,18 +47,31 @@ class FeatureStore(pyg.FeatureStore):  # type: ignore[misc, unused-ignore]
     g : DistGraph
     names : list of str, optional
         The node features that loaders put into batches. Default: all, which costs a request each.
+    row_caches : list of graphd.device.DeviceRowCache
+        Features whose hot rows a device has. The store gives rows of these on that device, if they
+        are asked for by ids or a mask, and so do loaders of PyG; the loaders of this module use
+        the caches as if they were given them.
 
     Raises
     ------
     graphd.errors.NotFoundError
         If no node type has a feature of one of the names.
+    graphd.errors.InvalidError
+        If a cache is of another graph.
     """
 
-    def __init__(self, g: GraphBase, names: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        g: GraphBase,
+        names: Sequence[str] | None = None,
+        *,
+        row_caches: Sequence[DeviceRowCache] = (),
+    ) -> None:
         super().__init__()
         # PyG's base class turns other attributes into views.
         self.__dict__["g"] = torch_graph_of(g)
         self.__dict__["attrs"] = list(self._attrs(names))
+        self.__dict__["row_caches"] = _checked(self.g, row_caches)
 
     def _attrs(self, names: Sequence[str] | None) -> Iterator[tuple[str, str]]:
         wanted = None if names is None else {_GRAPHD_NAMES.get(name, name) for name in names}
@@ -72,7 +95,14 @@ class FeatureStore(pyg.FeatureStore):  # type: ignore[misc, unused-ignore]
         tensor = self._tensor(attr)
         if tensor is None:
             return None
-        return tensor[...] if attr.index is None else tensor[attr.index]
+        if attr.index is None or isinstance(attr.index, slice):
+            return tensor[...] if attr.index is None else tensor[attr.index]
+        cache = self._cache_of(tensor)
+        return tensor[attr.index] if cache is None else cache.get(attr.index)
+
+    def _cache_of(self, tensor: DistTensor) -> DeviceRowCache | None:
+        kept = None if tensor.handle.is_edge else (tensor.handle.type, tensor.handle.name)
+        return next((each for each in self.row_caches if (each.type, each.name) == kept), None)
 
     def _get_tensor_size(self, attr: Any) -> tuple[int, ...] | None:
         tensor = self._tensor(attr)
@@ -100,6 +130,15 @@ class FeatureStore(pyg.FeatureStore):  # type: ignore[misc, unused-ignore]
 
     def __repr__(self) -> str:
         return f"FeatureStore({self.attrs})"
+
+    def _repr_html_(self) -> str:
+        types = self.g.types
+        shown = [(of, Data(self.g, False, types.ntype_id(of))[name]) for of, name in self.attrs]
+        return table(
+            "FeatureStore",
+            ("node type", "name", "dtype", "shape"),
+            [(of, each.name, each.handle.dtype, repr(each.shape)) for of, each in shown],
+        )
 
 
 class GraphStore(pyg.GraphStore):  # type: ignore[misc, unused-ignore]
@@ -152,3 +191,78 @@ class GraphStore(pyg.GraphStore):  # type: ignore[misc, unused-ignore]
 
     def __repr__(self) -> str:
         return f"GraphStore({self.g.types.canonical_etypes})"
+
+    def _repr_html_(self) -> str:
+        shown = [
+            (attr.edge_type, *attr.size, self.g.handle.num_edges(e))
+            for e, attr in enumerate(self.get_all_edge_attrs())
+        ]
+        return table("GraphStore", ("edge type", "sources", "destinations", "edges"), shown)
+
+
+def _checked(g: GraphBase, caches: Sequence[DeviceRowCache]) -> list[DeviceRowCache]:
+    for cache in caches:
+        if not isinstance(cache, DeviceRowCache):
+            raise InvalidError(f"row_caches: {cache!r} is no graphd.device.DeviceRowCache")
+        cache.check_graph(g)
+    return list(caches)
+
+
+def without_cached(
+    store: FeatureStore, row_caches: Sequence[DeviceRowCache] | None
+) -> tuple[FeatureStore, list[DeviceRowCache]]:
+    """Returns a store without the features of caches, and these: a loader's own and the store's.
+
+    Parameters
+    ----------
+    store : FeatureStore
+    row_caches : list of DeviceRowCache, optional
+        Those of the loader.
+
+    Returns
+    -------
+    FeatureStore
+    list of DeviceRowCache
+    """
+    caches = _checked(store.g, [*store.row_caches, *(row_caches or ())])
+    kept = {(store.g.types.ntypes[cache.type], cache.name) for cache in caches}
+    others = FeatureStore(store.g, [])
+    others.__dict__["attrs"] = [attr for attr in store.attrs if attr not in kept]
+    return others, caches
+
+
+def edge_features(
+    g: GraphBase,
+    edge_attrs: Sequence[str] | Mapping[EdgeType, Sequence[str]] | None,
+    has_all: bool,
+) -> dict[EdgeType, list[str]]:
+    """Returns the features of edges that batches have, by type.
+
+    Parameters
+    ----------
+    g : DistGraph
+    edge_attrs : list of str, or dict of edge type to list, optional
+        The argument of a loader.
+    has_all : bool
+        Whether None stands for all features but the original ids, and not for none.
+
+    Returns
+    -------
+    dict of edge type to list of str
+    """
+    types = g.types
+    have = [[name for name, _, _ in g.handle.schemes(True, e)] for e in range(len(types.etypes))]
+    if edge_attrs is None:
+        wanted = [
+            (e, name)
+            for e, names in enumerate(have if has_all else [])
+            for name in names
+            if name != ORIGINAL_ID
+        ]
+    else:
+        wanted = of_edge_types(types, edge_attrs)
+    found: dict[EdgeType, list[str]] = {}
+    for e, name in wanted:
+        ours = name if name in have[e] else _GRAPHD_NAMES.get(name, name)
+        found.setdefault(types.canonical_etypes[e], []).append(ours)
+    return found

@@ -86,7 +86,7 @@ def module(name):
 
 
 def _contents():
-    from graphd.distributed import book
+    from graphd.distributed import constants
 
     role = {
         name: getattr(_d, name)
@@ -109,8 +109,8 @@ def _contents():
         },
         "dgl.distributed.graph_partition_book": {
             "BasicPartitionBook": _missing("BasicPartitionBook"),
-            "DEFAULT_ETYPE": book.DEFAULT_ETYPE,
-            "DEFAULT_NTYPE": book.DEFAULT_NTYPE,
+            "DEFAULT_ETYPE": constants.DEFAULT_ETYPE,
+            "DEFAULT_NTYPE": constants.DEFAULT_NTYPE,
             "EdgePartitionPolicy": _d.EdgePartitionPolicy,
             "GraphPartitionBook": _d.GraphPartitionBook,
             "HeteroDataName": _missing("HeteroDataName"),

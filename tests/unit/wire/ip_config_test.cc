@@ -81,6 +81,18 @@ TEST(ServerName, OtherServersOfTheRuntimeDirectoryAreNamed) {
   EXPECT_THAT(OtherSocketsHint(socket), ::testing::EndsWith("'a18', 'a19', ..."));
 }
 
+TEST(ServerName, IsUnknownIfOnlyOthersHaveDirectoriesAndSockets) {
+  const ScratchDirectory scratch;
+  const std::string run = scratch / "run", socket = SocketPath(run, "wrong", 30050);
+  EXPECT_FALSE(IsUnknownServer(socket));
+  MakeDirectories(run + "/other");
+  EXPECT_FALSE(IsUnknownServer(socket));
+  WriteFileAtomically(run + "/other/1.sock", "");
+  EXPECT_TRUE(IsUnknownServer(socket));
+  MakeDirectories(run + "/wrong");  // it is being started
+  EXPECT_FALSE(IsUnknownServer(socket));
+}
+
 TEST(ServerName, OtherPortsOfTheServerAreNamedFirst) {
   const ScratchDirectory scratch;
   for (const char* name : {"other", "mine"}) MakeDirectories(scratch / "run/" + name);

@@ -87,6 +87,19 @@ TEST(Attach, AMissingDaemonIsReportedWithinTheTimeout) {
   EXPECT_THAT(error, HasSubstr("graphctl server start"));
 }
 
+TEST(Attach, AMistypedServerNameIsReportedAtOnceWithTheOthers) {
+  ServedGraphFixture served(Daemons{{0}, {1}});
+  Options options = served.TrainerOptions(Transport::kAuto);
+  const std::string right = options.server_name;
+  options.server_name += "x";
+  options.timeout = std::chrono::minutes(5);
+  const auto begin = Clock::now();
+  const std::string error = ErrorOf([&] { Initialize(options); });
+  EXPECT_LT(SecondsSince(begin), 60);
+  EXPECT_THAT(error, HasSubstr("the server's name may be mistyped"));
+  EXPECT_THAT(error, HasSubstr("'" + right + "'"));
+}
+
 TEST(Attach, CallsSurviveTheRestartOfADaemon) {
   ServedGraphFixture served(Daemons{{0}, {1}});
   const DistGraph graph(Initialize(served.TrainerOptions(Transport::kTcp)));

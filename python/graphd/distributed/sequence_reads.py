@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The refusal of ``torch.as_tensor(t)`` where PyTorch would read a DistTensor row by row.
+
+PyTorch 1.13 takes no DLPack capsules there, as later versions do, and reads every object with brackets
+as a sequence: with a request for each row, and without a result if rows have several elements. Such a
+read looks like any other one. But PyTorch asks first for ``__cuda_array_interface__``, and for the items
+of its shape, so that these can raise an error.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import Any
+
+from ..errors import InvalidError
+
+
+class _Shape:
+    """A shape that raises an error when it is read."""
+
+    def __init__(self, tensor: Any) -> None:
+        self._tensor = tensor
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, _: int) -> int:
+        raise InvalidError(
+            f"{self._tensor!r}: its rows are on servers, and this version of PyTorch would read them "
+            "one by one; t[:] reads all rows into a tensor, and t[ids] some"
+        )
+
+
+class _Capsule:
+    """An object that only has a DLPack capsule, of an empty tensor."""
+
+    def __dlpack__(self, **options: Any) -> Any:
+        import torch
+
+        return torch.empty(0).__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)  # the CPU
+
+
+@functools.lru_cache(maxsize=1)
+def _takes_capsules() -> bool:
+    """Returns whether ``torch.as_tensor`` takes DLPack capsules."""
+    import torch
+
+    try:
+        torch.as_tensor(_Capsule())
+    except (RuntimeError, TypeError, ValueError):
+        return False
+    return True
+
+
+def refusal(tensor: Any) -> dict[str, Any]:
+    """Returns the value of a tensor's ``__cuda_array_interface__``.
+
+    Parameters
+    ----------
+    tensor : DistTensor
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    AttributeError
+        If PyTorch is not in use, or takes capsules.
+    """
+    if "torch" not in sys.modules or _takes_capsules():
+        raise AttributeError("__cuda_array_interface__")
+    return {"shape": _Shape(tensor)}
