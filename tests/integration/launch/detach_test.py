@@ -131,6 +131,8 @@ class Detached(DetachTest):
         again = self.graphctl("stop", job)
         self.assertEqual((again.returncode, again.stdout),
                          (0, f"job {job} had ended already; `graphctl wait {job}` says how\n"))
+        same = self.graphctl("stop", job, "--job", job)
+        self.assertEqual((same.returncode, same.stdout), (0, again.stdout), same.stderr)
         waited = self.on_job("wait", job)
         self.assertEqual(waited.returncode, 143)
         self.assertIn("it was stopped by `graphctl stop`", waited.stderr)
@@ -234,6 +236,10 @@ class Detached(DetachTest):
             wrong = self.graphctl(verb, "../x")
             self.assertEqual(wrong.returncode, 2)
             self.assertIn("is not the id of a job", wrong.stderr)
+        for words in (("J", "--job", "K"), ("--job", "J", "--job", "K"), ("J", "K")):
+            two = self.graphctl("stop", *words)
+            self.assertEqual((two.returncode, two.stdout), (2, ""), two.stderr)
+            self.assertIn("two jobs are given, J and K", two.stderr)
 
     def launch(self, *arguments, trainers=2):
         done = super().launch(*arguments, trainers=trainers)
