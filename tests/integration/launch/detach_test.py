@@ -98,7 +98,7 @@ class Detached(DetachTest):
                           "echo failing; exit 9; fi; " + WORK)
         waiter = self.start("wait", job)
         wait_until("both hosts to be heard", lambda: all(
-            len(records[0]["hosts"]) == 2 for records in self.records()))
+            records and len(records[0]["hosts"]) == 2 for records in self.records()))
         running = self.graphctl("ps", "--server_name", "ring").stdout
         # A line on each host says what is attached there, and what the job does on all of them.
         self.assertEqual([line.split(", hosts:")[0].split(" s, ")[1] for line in
