@@ -35,6 +35,7 @@
 #include "daemon/options.h"
 #include "daemon/reloader.h"
 #include "daemon/requests/job_file.h"
+#include "daemon/requests/job_record_file.h"
 #include "daemon/requests/memory_trimmer.h"
 #include "daemon/restart/descriptor_store.h"
 #include "daemon/restart/switch_record.h"
@@ -241,6 +242,8 @@ class Graphd {
     JobFile job_file(JobsPath(options_));
     job_file.Keep(jobs);
     JobBoard board;
+    JobRecordFile record_file(JobRecordsPath(options_));
+    record_file.Keep(board);
     store::CheckpointCatalog checkpoints(CheckpointsDirectory(options_), StoreName(options_));
     RequestCounters counters;
     PeerMemory memory(PeerMemoryLimit(options_));

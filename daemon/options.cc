@@ -83,6 +83,10 @@ std::string StoreDirectory(const DaemonOptions& options) {
 
 std::string JobsPath(const DaemonOptions& options) { return StoreDirectory(options) + ".jobs"; }
 
+std::string JobRecordsPath(const DaemonOptions& options) {
+  return StoreDirectory(options) + ".job-records";
+}
+
 std::string SwitchPath(const DaemonOptions& options) {
   return StoreDirectory(options) + ".switched";
 }

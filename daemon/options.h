@@ -54,6 +54,8 @@ struct DaemonOptions {
 std::string StoreDirectory(const DaemonOptions& options);
 // Returns the file with the credentials of this server's jobs.
 std::string JobsPath(const DaemonOptions& options);
+// Returns the file with the records of this server's jobs (JobRecordFile).
+std::string JobRecordsPath(const DaemonOptions& options);
 // Returns the file with the note about the last switch of the graph (SwitchRecord).
 std::string SwitchPath(const DaemonOptions& options);
 // Returns the directory of the checkpoints of all servers of this name.

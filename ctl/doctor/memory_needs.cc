@@ -54,13 +54,6 @@ PartitionNeeds NeedsOf(const PartConfig& config, PartId part) {
   return needs;
 }
 
-uint64_t BookBytes(const PartitionBook& book) {
-  uint64_t ids = 0;
-  if (!book.nodes().is_range()) ids += static_cast<uint64_t>(book.nodes().total());
-  if (!book.edges().is_range()) ids += static_cast<uint64_t>(book.edges().total());
-  return ids * kMappedIdBytes;
-}
-
 MemoryItem TensorRows(const GraphMeta& meta, const TensorPlan& tensor, PartId part) {
   const int64_t rows = meta.book.nodes().count_in(part, tensor.ntype);
   const auto columns = static_cast<size_t>(tensor.columns);
@@ -81,6 +74,7 @@ MemoryItem TensorRows(const GraphMeta& meta, const TensorPlan& tensor, PartId pa
 void AddDaemon(HostNeeds& host, const PartConfig& config, const std::vector<PartId>& parts,
                const std::vector<TensorPlan>& tensors, uint64_t tensor_limit) {
   uint64_t tensor_bytes = 0;
+  host.daemons++;
   for (const PartId part : parts) {
     const PartitionNeeds& needs = host.partitions.emplace_back(NeedsOf(config, part));
     host.graph_bytes += needs.bytes;
@@ -94,6 +88,13 @@ void AddDaemon(HostNeeds& host, const PartConfig& config, const std::vector<Part
 }
 
 }  // namespace
+
+uint64_t BookBytes(const PartitionBook& book) {
+  uint64_t ids = 0;
+  if (!book.nodes().is_range()) ids += static_cast<uint64_t>(book.nodes().total());
+  if (!book.edges().is_range()) ids += static_cast<uint64_t>(book.edges().total());
+  return ids * kMappedIdBytes;
+}
 
 TensorPlan ParseTensorPlan(const std::string& text, const PartConfig& config,
                            const std::string& option) {

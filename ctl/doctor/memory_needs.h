@@ -38,14 +38,23 @@ struct TensorPlan {
 };
 
 struct HostNeeds {
-  std::string address;  // the one in the ip_config
+  std::string address;  // the one in the ip_config, or of a host that only computes
+  size_t daemons = 0;
   std::vector<PartitionNeeds> partitions;
   std::vector<MemoryItem> tensors;  // the rows on this host, without a limit
   uint64_t book_bytes = 0;          // a book with an owner per id; 0 for ranges
   uint64_t graph_bytes = 0;         // partitions and books
   uint64_t tensor_bytes = 0;        // at most the limit, times the daemons here
-  uint64_t total() const noexcept { return graph_bytes + tensor_bytes; }
+  // Those of trainers, which AddTrainers sets.
+  int trainers = 0;
+  std::vector<MemoryItem> trainer_items;
+  uint64_t trainer_bytes = 0;
+  uint64_t total() const noexcept { return graph_bytes + tensor_bytes + trainer_bytes; }
 };
+
+// Returns the memory in bytes of a partition book that has an owner for each id; 0 for ranges. Each
+// daemon and each trainer has its own.
+uint64_t BookBytes(const PartitionBook& book);
 
 // Parses "NTYPE=COLUMNS" or "NTYPE=COLUMNS:DTYPE"; `option` is the option's name for messages.
 // Throws Error(kInvalid) naming the value and what is expected.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <set>
 
 #include "base/strings.h"
 #include "ctl/plan/job_decision.h"
@@ -207,17 +209,15 @@ std::string DrainToText(const json& drained) {
                 ": takes no new jobs until `graphctl server undrain`\n");
 }
 
-std::string JobToText(const json& job, bool tells_version) {
+// Returns the beginning of the line of a job that is attached.
+std::string AttachedText(const json& job, bool tells_version) {
   int trainers = 0;
   for (const json& member : ValueOr(job, "members", json::array())) {
     trainers += ValueOr(member, "role", "") == "trainer" ? 1 : 0;
   }
-  // Jobs that graphctl launch has not started have no command.
-  const std::string command = ValueOr(job, "command", std::string());
   return StrCat("  job ", ValueOr(job, "job", "?"), ", ", Duration(ValueOr(job, "seconds", 0.0)),
                 ", ", trainers, " of ", ValueOr(job, "world_size", 0), " trainers attached here",
-                tells_version ? StrCat(", graph ", ValueOr(job, "fingerprint", "?")) : "",
-                command.empty() ? "" : ": ", command, "\n");
+                tells_version ? StrCat(", graph ", ValueOr(job, "fingerprint", "?")) : "");
 }
 
 // Returns a line for each version of the graph, the current one first.
@@ -234,11 +234,15 @@ std::string GraphsToText(const json& graphs) {
   return text;
 }
 
-// Returns one line about a job whose hosts decide together: what it does, or how it has ended.
-std::string RecordToText(const json& record) {
+// The description of a job whose hosts decide together.
+struct RecordText {
+  std::string text;  // begins with a comma
+  bool has_ended = false;
+};
+
+// Describes what a job does, or how it has ended.
+RecordText DescribeRecord(const json& record) {
   const json hosts = ValueOr(record, "hosts", json::array());
-  const std::string job = ValueOr(record, "job", "?");
-  const std::string command = ValueOr(record, "command", "");
   const json* outcome = nullptr;  // the host where the job ended first
   uint64_t attempt = 0;
   std::vector<std::string> phases;
@@ -255,7 +259,7 @@ std::string RecordToText(const json& record) {
         !outcome || ValueOr(host, "ended_at", 0.0) < ValueOr(*outcome, "ended_at", 0.0);
     if (earlier) outcome = &host;
   }
-  std::string text = StrCat("  job ", job);
+  std::string text;
   if (attempt > 0) {
     const auto restarts = ValueOr(record, "restarts", uint64_t{0});
     text += StrCat(
@@ -263,17 +267,45 @@ std::string RecordToText(const json& record) {
         " times",
         attempt > restarts ? StrCat(", and ", attempt - restarts, " more that do not count") : "");
   }
+  const double silent = ValueOr(record, "silent_seconds", 0.0);
   if (all_over && outcome) {
     const std::string reason = ValueOr(*outcome, "reason", "");
-    text +=
-        StrCat(", ended ", Duration(ValueOr(record, "silent_seconds", 0.0)), " ago with exit code ",
-               ValueOr(*outcome, "code", 0), reason.empty() ? "" : " (" + reason + ")");
-  } else {
-    text += StrCat(", hosts: ", Join(phases, ", "));
-    const double silent = ValueOr(record, "silent_seconds", 0.0);
-    if (silent > 30) text += StrCat("; nothing was heard of it for ", Duration(silent));
+    text += StrCat(", ended ", Duration(silent), " ago with exit code ",
+                   ValueOr(*outcome, "code", 0), reason.empty() ? "" : " (" + reason + ")");
+    return {text, true};
   }
-  return text + (command.empty() ? "" : ": " + command) + "\n";
+  text += StrCat(", hosts: ", Join(phases, ", "));
+  if (silent > 30) text += StrCat("; nothing was heard of it for ", Duration(silent));
+  return {text, false};
+}
+
+// Returns the end of a job's line. Jobs that graphctl launch has not started have no command.
+std::string CommandText(const json& job) {
+  const std::string command = ValueOr(job, "command", "");
+  return (command.empty() ? "" : ": " + command) + "\n";
+}
+
+// Returns a line for each job that is attached, with what its hosts say about it, and for each
+// other one of which they have told. A job that has ended, and is about to leave, is one of the
+// latter.
+std::string JobsToText(const json& jobs, const json& records, bool tells_version) {
+  std::map<std::string, RecordText> told;
+  for (const json& record : records) told[ValueOr(record, "job", "?")] = DescribeRecord(record);
+  std::string text;
+  std::set<std::string> shown;
+  for (const json& job : jobs) {
+    const std::string id = ValueOr(job, "job", "?");
+    const RecordText& record = told[id];
+    if (record.has_ended) continue;
+    text += StrCat(AttachedText(job, tells_version), record.text, CommandText(job));
+    shown.insert(id);
+  }
+  if (jobs.empty()) text += "  no job\n";
+  for (const json& record : records) {
+    const std::string id = ValueOr(record, "job", "?");
+    if (!shown.contains(id)) text += StrCat("  job ", id, told[id].text, CommandText(record));
+  }
+  return text;
 }
 
 }  // namespace
@@ -386,12 +418,8 @@ std::string StatusToText(const std::string& host, const json& status) {
   if (const json drained = ValueOr(status, "drained", json()); drained.is_object()) {
     text += DrainToText(drained);
   }
-  const json jobs = ValueOr(status, "jobs", json::array());
-  for (const json& job : jobs) text += JobToText(job, graphs.size() > 1);
-  if (jobs.empty()) text += "  no job\n";
-  for (const json& record : ValueOr(status, "job_records", json::array())) {
-    text += RecordToText(record);
-  }
+  text += JobsToText(ValueOr(status, "jobs", json::array()),
+                     ValueOr(status, "job_records", json::array()), graphs.size() > 1);
   return text;
 }
 

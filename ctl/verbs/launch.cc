@@ -4,14 +4,13 @@
 
 #include "base/secret.h"
 #include "base/strings.h"
-#include "client/cache/cache_memory.h"
-#include "client/environment.h"
 #include "ctl/plan/torchrun_plan.h"
 #include "ctl/slurm/own_addresses.h"
 #include "ctl/slurm/srun.h"
 #include "ctl/ssh/ssh_link.h"
 #include "ctl/verbs/host_options.h"
 #include "ctl/verbs/job_runner.h"
+#include "ctl/verbs/row_cache_bytes.h"
 #include "ctl/verbs/verbs.h"
 #include "format/load_part_config.h"
 
@@ -56,17 +55,6 @@ void CheckAssignments(const std::vector<std::string>& assignments) {
       Throw(ErrorCode::kInvalid, "--extra_envs: '", word, "' is not NAME=VALUE");
     }
   }
-}
-
-// Returns the bytes of --row_cache, which says them as GRAPHD_ROW_CACHE does. Trainers on all hosts
-// would refuse a cache that is too small.
-uint64_t RowCacheBytes(const std::string& text) {
-  const uint64_t bytes = text.empty() ? 0 : ParseBytes(text, "--row_cache");
-  if (bytes != 0 && bytes < CacheShape::kLeastBytes) {
-    Throw(ErrorCode::kInvalid, "--row_cache '", text, "' is too small; give it ",
-          HumanBytes(CacheShape::kLeastBytes), " or more, or leave it out");
-  }
-  return bytes;
 }
 
 // Prints the job's id alone on standard output, so that a script can take it, and what to do with

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -6,7 +7,9 @@
 
 #include "base/strings.h"
 #include "ctl/doctor/memory_needs.h"
+#include "ctl/doctor/trainer_needs.h"
 #include "ctl/plan/part_config_path.h"
+#include "ctl/verbs/row_cache_bytes.h"
 #include "ctl/verbs/verbs.h"
 #include "format/load_part_config.h"
 #include "graph/id_json.h"
@@ -20,12 +23,14 @@ constexpr int kTooLittleMemory = 1;  // exit code
 
 constexpr const char* kPlanExamples = R"(
 Nothing is loaded and no host is asked; graphctl doctor compares with the memory that hosts have.
-The memory of trainers themselves and of daemons' requests (--peer_memory) comes on top.
+Of trainers, what the library takes is counted if one of their options is given. Their models,
+batches and Python, and the memory of daemons' requests (--peer_memory), come on top.
 
 Examples:
   graphctl plan data/products.json
   graphctl plan data/products.json --ip_config ip_config.txt --host_memory 64GiB
   graphctl plan data --embedding _N=128 --optimizer adam --tensor _N=256:float16 --json
+  graphctl plan data --num_trainers 4 --trainer_hosts gpus.txt --row_cache 8GiB
 )";
 
 const std::map<std::string, OptimizerState>& Optimizers() {
@@ -38,10 +43,12 @@ const std::map<std::string, OptimizerState>& Optimizers() {
 }
 
 struct PlanArguments {
-  std::string path, ip_config;
+  std::string path, ip_config, trainer_hosts, row_cache;
   std::vector<std::string> embeddings, tensors;
   std::string optimizer = "adagrad";
   uint64_t embedding_memory = 0, host_memory = 0;
+  int num_trainers = 1, num_samplers = 0;
+  bool has_trainers = false;  // one of their options was given
   bool json = false;
 };
 
@@ -66,8 +73,32 @@ std::string Verdict(const HostNeeds& host, uint64_t memory) {
   return StrCat(", ", HumanBytes(host.total() - memory), " more than a host has");
 }
 
+// The memory of all hosts.
+struct Sums {
+  uint64_t graph = 0, tensors = 0, trainers = 0;
+  uint64_t total() const noexcept { return graph + tensors + trainers; }
+};
+
+Sums SumOf(const std::vector<HostNeeds>& hosts) {
+  Sums sums;
+  for (const HostNeeds& host : hosts) {
+    sums.graph += host.graph_bytes;
+    sums.tensors += host.tensor_bytes;
+    sums.trainers += host.trainer_bytes;
+  }
+  return sums;
+}
+
+void PrintTrainers(const HostNeeds& host, int num_samplers) {
+  if (host.trainers == 0) return;
+  std::string text = StrCat("  ", host.trainers, host.trainers == 1 ? " trainer" : " trainers");
+  if (num_samplers > 0) text += StrCat(" with ", num_samplers, " sampler threads each");
+  text += ", without models, batches and Python: " + HumanBytes(host.trainer_bytes);
+  std::puts(text.c_str());
+  PrintItems(host.trainer_items);
+}
+
 void PrintText(const std::vector<HostNeeds>& hosts, const PlanArguments& arguments) {
-  uint64_t graph = 0, tensors = 0;
   for (const HostNeeds& host : hosts) {
     std::printf("%s: %s%s\n", host.address.c_str(), HumanBytes(host.total()).c_str(),
                 Verdict(host, arguments.host_memory).c_str());
@@ -85,12 +116,14 @@ void PrintText(const std::vector<HostNeeds>& hosts, const PlanArguments& argumen
                   arguments.embedding_memory > 0 ? ", within --embedding_memory" : "");
       PrintItems(host.tensors);
     }
-    graph += host.graph_bytes;
-    tensors += host.tensor_bytes;
+    PrintTrainers(host, arguments.num_samplers);
   }
-  std::printf("all hosts: %s, of which the graph %s and tensors of the job %s\n",
-              HumanBytes(graph + tensors).c_str(), HumanBytes(graph).c_str(),
-              HumanBytes(tensors).c_str());
+  const Sums sums = SumOf(hosts);
+  std::string text = StrCat("all hosts: ", HumanBytes(sums.total()), ", of which the graph ",
+                            HumanBytes(sums.graph), arguments.has_trainers ? ", " : " and ",
+                            "tensors of the job ", HumanBytes(sums.tensors));
+  if (arguments.has_trainers) text += " and its trainers " + HumanBytes(sums.trainers);
+  std::puts(text.c_str());
 }
 
 ordered_json Items(const std::vector<MemoryItem>& items) {
@@ -106,10 +139,9 @@ ordered_json Items(const std::vector<MemoryItem>& items) {
   return list;
 }
 
-void PrintJson(const std::vector<HostNeeds>& hosts) {
+void PrintJson(const std::vector<HostNeeds>& hosts, int num_samplers) {
   ordered_json root;
   root["hosts"] = ordered_json::array();
-  uint64_t graph = 0, tensors = 0;
   for (const HostNeeds& host : hosts) {
     ordered_json partitions = ordered_json::array();
     for (const PartitionNeeds& partition : host.partitions) {
@@ -121,17 +153,30 @@ void PrintJson(const std::vector<HostNeeds>& hosts) {
                           {"bytes", host.total()},
                           {"graph_bytes", host.graph_bytes},
                           {"book_bytes", host.book_bytes},
-                          {"tensor_bytes", host.tensor_bytes}};
+                          {"tensor_bytes", host.tensor_bytes},
+                          {"trainers", host.trainers},
+                          {"samplers", host.trainers * num_samplers},
+                          {"trainer_bytes", host.trainer_bytes}};
     entry["partitions"] = std::move(partitions);
     entry["tensors"] = Items(host.tensors);
+    entry["of_trainers"] = Items(host.trainer_items);
     root["hosts"].push_back(std::move(entry));
-    graph += host.graph_bytes;
-    tensors += host.tensor_bytes;
   }
-  root["bytes"] = graph + tensors;
-  root["graph_bytes"] = graph;
-  root["tensor_bytes"] = tensors;
+  const Sums sums = SumOf(hosts);
+  root["bytes"] = sums.total();
+  root["graph_bytes"] = sums.graph;
+  root["tensor_bytes"] = sums.tensors;
+  root["trainer_bytes"] = sums.trainers;
   std::puts(root.dump(2, ' ', false, ordered_json::error_handler_t::replace).c_str());
+}
+
+TrainersPlan TrainersOf(const PlanArguments& arguments) {
+  TrainersPlan plan;
+  plan.num_trainers = arguments.num_trainers;
+  if (!arguments.trainer_hosts.empty()) plan.hosts = ReadTrainerHosts(arguments.trainer_hosts);
+  plan.row_cache = RowCacheBytes(arguments.row_cache);
+  plan.has_tensors = !arguments.embeddings.empty() || !arguments.tensors.empty();
+  return plan;
 }
 
 void Run(const PlanArguments& arguments) {
@@ -150,10 +195,10 @@ void Run(const PlanArguments& arguments) {
   }
   std::vector<HostLine> lines;
   if (!arguments.ip_config.empty()) lines = ReadIpConfig(arguments.ip_config);
-  const std::vector<HostNeeds> hosts =
-      MemoryNeeds(config, lines, tensors, arguments.embedding_memory);
+  std::vector<HostNeeds> hosts = MemoryNeeds(config, lines, tensors, arguments.embedding_memory);
+  if (arguments.has_trainers) AddTrainers(TrainersOf(arguments), config, lines, hosts);
   if (arguments.json) {
-    PrintJson(hosts);
+    PrintJson(hosts, arguments.num_samplers);
   } else {
     PrintText(hosts, arguments);
   }
@@ -192,9 +237,31 @@ void AddPlan(CLI::App& app) {
   verb->add_option(Flags("host_memory"), arguments->host_memory,
                    "The memory of a host, e.g. 64GiB; the exit status is 1 if one needs more")
       ->transform(CLI::AsSizeValue(false));
+  const std::vector<CLI::Option*> of_trainers = {
+      verb->add_option(Flags("num_trainers"), arguments->num_trainers,
+                       "Trainers per ip_config line and host of --trainer_hosts, as of graphctl "
+                       "launch (default: 1 if another option of trainers is given, else none)")
+          ->check(CLI::Range(0, 4096)),
+      verb->add_option(
+              Flags("num_samplers"), arguments->num_samplers,
+              "Sampler threads of each trainer's data loaders; they are shown, and take no "
+              "memory of their own but for batches")
+          ->check(CLI::Range(0, 4096)),
+      verb->add_option(Flags("row_cache"), arguments->row_cache,
+                       "Memory on each machine for rows of features that other machines serve, "
+                       "e.g. 2GiB")
+          ->type_name("BYTES"),
+      verb->add_option(
+          Flags("trainer_hosts"), arguments->trainer_hosts,
+          "File with a line 'address [trainers]' per host that serves no partition and "
+          "only runs trainers")};
   verb->add_flag(Flags("json"), arguments->json, "Print JSON");
   verb->footer(kPlanExamples + 1);
-  verb->callback([arguments] { Run(*arguments); });
+  verb->callback([arguments, of_trainers] {
+    const auto is_given = [](const CLI::Option* option) { return option->count() > 0; };
+    arguments->has_trainers = std::ranges::any_of(of_trainers, is_given);
+    Run(*arguments);
+  });
 }
 
 }  // namespace graphd::ctl

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/requests/job_board.h"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/strings.h"
@@ -9,6 +11,10 @@
 
 namespace graphd {
 namespace {
+
+constexpr double kMaxAge = 1e9;  // seconds since a job's last report, which a clock may exaggerate
+
+double SecondsNow() { return static_cast<double>(MicrosecondsNow()) * 1e-6; }
 
 // Makes a client's text fit for the terminals of others.
 void Clean(std::string& text, size_t size) {
@@ -54,6 +60,15 @@ std::vector<JobHost> JobBoard::Report(JobRecord record, const std::string& secre
   Clean(record.command, kMaxCommand);
   JobCredentials credentials = JobCredentials::Of(record.job_id, secret, peer);
   const MutexLock lock(mutex_);
+  bool changed = !jobs_.contains(record.job_id);
+  Job& job = FindOrAdd(record, std::move(credentials));
+  job.reported = Clock::now();
+  for (JobHost& host : record.hosts) changed = Take(std::move(host), job) || changed;
+  if (changed && on_change_) on_change_();
+  return HostsOf(job);
+}
+
+JobBoard::Job& JobBoard::FindOrAdd(const JobRecord& record, JobCredentials credentials) {
   auto found = jobs_.find(record.job_id);
   if (found == jobs_.end()) {
     MakeRoom(credentials, record.num_hosts);
@@ -64,20 +79,27 @@ std::vector<JobHost> JobBoard::Report(JobRecord record, const std::string& secre
   } else {
     found->second.credentials.Require(credentials, record.job_id);
   }
-  Job& job = found->second;
-  if (record.num_hosts != job.record.num_hosts) {
-    Throw(ErrorCode::kInvalid, "job ", record.job_id, " is on ", job.record.num_hosts,
+  if (record.num_hosts != found->second.record.num_hosts) {
+    Throw(ErrorCode::kInvalid, "job ", record.job_id, " is on ", found->second.record.num_hosts,
           " hosts, but a report says ", record.num_hosts);
   }
-  job.reported = Clock::now();
-  for (JobHost& host : record.hosts) {
-    const auto known = job.hosts.find(host.host);
-    if (known != job.hosts.end() && known->second.sequence >= host.sequence) continue;
-    Clean(host.name, kMaxName);
-    Clean(host.reason, kMaxReason);
-    job.hosts[host.host] = std::move(host);
+  return found->second;
+}
+
+bool JobBoard::Take(JobHost host, Job& job) {
+  Clean(host.name, kMaxName);
+  Clean(host.reason, kMaxReason);
+  const auto known = job.hosts.find(host.host);
+  if (known == job.hosts.end()) {
+    job.hosts.emplace(host.host, std::move(host));
+    return true;
   }
-  return HostsOf(job);
+  if (known->second.sequence >= host.sequence) return false;
+  // A host says the same thing again with a larger number, so that others know that it lives.
+  known->second.sequence = host.sequence;
+  if (known->second == host) return false;
+  known->second = std::move(host);
+  return true;
 }
 
 void JobBoard::MakeRoom(const JobCredentials& owner, size_t num_hosts) {
@@ -131,6 +153,48 @@ std::vector<JobRecord> JobBoard::Records() const {
     all.push_back(std::move(record));
   }
   return all;
+}
+
+std::vector<JobBoard::Kept> JobBoard::Jobs() const {
+  const double now = SecondsNow();
+  const MutexLock lock(mutex_);
+  std::vector<Kept> all;
+  for (const auto& [id, job] : jobs_) {
+    Kept& kept = all.emplace_back();
+    kept.credentials = job.credentials;
+    kept.record = job.record;
+    kept.record.hosts = HostsOf(job);
+    kept.reported_at = now - SecondsSince(job.reported);
+  }
+  return all;
+}
+
+void JobBoard::Restore(std::vector<Kept> jobs) {
+  const double now = SecondsNow();
+  const MutexLock lock(mutex_);
+  try {
+    for (Kept& kept : jobs) {
+      JobRecord& record = kept.record;
+      Check(record);
+      if (jobs_.contains(record.job_id)) {
+        Throw(ErrorCode::kInvalid, "job ", record.job_id, " is there twice");
+      }
+      Clean(record.command, kMaxCommand);
+      Job& job = FindOrAdd(record, std::move(kept.credentials));
+      // The clock may have been set since.
+      const std::chrono::duration<double> silent(std::clamp(now - kept.reported_at, 0.0, kMaxAge));
+      job.reported = Clock::now() - std::chrono::duration_cast<Clock::duration>(silent);
+      for (JobHost& host : record.hosts) Take(std::move(host), job);
+    }
+  } catch (...) {
+    jobs_.clear();
+    throw;
+  }
+}
+
+void JobBoard::SetOnChange(std::function<void()> on_change) {
+  const MutexLock lock(mutex_);
+  on_change_ = std::move(on_change);
 }
 
 }  // namespace graphd

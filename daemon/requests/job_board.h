@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,8 +15,9 @@ namespace graphd {
 
 // The board with what supervisors have said about their hosts, of jobs that work without their
 // launcher and of those that have ended. It is how the hosts of such a job learn from one another;
-// the daemon decides nothing. A restarted daemon knows nothing, until the supervisors report again.
-// Owned by the main thread. Thread-safe: everything is guarded by one mutex.
+// the daemon decides nothing. Jobs outlive the daemon in its JobRecordFile; what is new since that
+// was written is told again by supervisors that still exist. Owned by the main thread. Thread-safe:
+// everything is guarded by one mutex.
 class JobBoard {
  public:
   static constexpr size_t kMaxHosts = 1024;  // hosts of a job
@@ -42,6 +44,22 @@ class JobBoard {
   // Returns all jobs, by id.
   std::vector<JobRecord> Records() const;
 
+  // A job as the next process needs it.
+  struct Kept {
+    JobCredentials credentials;
+    JobRecord record;        // with its hosts; silent_seconds says nothing
+    double reported_at = 0;  // when the last report came, in seconds since 1970
+  };
+  // Returns all jobs, by id.
+  std::vector<Kept> Jobs() const;
+  // Takes the jobs of the process before this one, before the first report. Takes all or none:
+  // throws Error(kInvalid) for a job that can't be or is there twice, and Error(kOverloaded) if
+  // there are too many that have reported within kSilentSeconds.
+  void Restore(std::vector<Kept> jobs);
+  // Sets a function that is called, with the lock held, when a report has changed more than the
+  // time of a job's last report.
+  void SetOnChange(std::function<void()> on_change);
+
  private:
   struct Job {
     JobCredentials credentials;
@@ -49,6 +67,11 @@ class JobBoard {
     std::map<uint32_t, JobHost> hosts;
     Clock::time_point reported = Clock::now();
   };
+  // Returns a job, which is made if it is not known. Throws what Report throws.
+  Job& FindOrAdd(const JobRecord& record, JobCredentials credentials) GRAPHD_REQUIRES(mutex_);
+  // Takes a report about a host of the job if it is newer than what is known. Returns whether
+  // anything but its number is new.
+  static bool Take(JobHost host, Job& job);
   // Drops silent jobs of the user, and then of all, until a job on `num_hosts` hosts has room.
   void MakeRoom(const JobCredentials& owner, size_t num_hosts) GRAPHD_REQUIRES(mutex_);
   // Drops the job that has been silent for longest, of those of `owner` if it is not null. Throws
@@ -58,6 +81,7 @@ class JobBoard {
 
   mutable Mutex mutex_;
   std::map<std::string, Job> jobs_ GRAPHD_GUARDED_BY(mutex_);
+  std::function<void()> on_change_ GRAPHD_GUARDED_BY(mutex_);
 };
 
 }  // namespace graphd

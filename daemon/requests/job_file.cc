@@ -1,30 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/requests/job_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <charconv>
 #include <chrono>
-#include <cstdio>
-#include <span>
 #include <utility>
-#include <vector>
 
-#include "base/failure.h"
-#include "base/file.h"
-#include "base/log.h"
 #include "base/strings.h"
-#include "base/threads/watched_thread.h"
 
 namespace graphd {
 namespace {
 
 constexpr std::string_view kHeader = "graphd jobs 1\n";
-constexpr size_t kMaxBytes = size_t{64} << 20;
-// The pause between two writes: many jobs that come at once are written together.
-constexpr std::chrono::milliseconds kPause{50};
 constexpr char kNothing[] = "-";
 
 std::string Encode(const std::string& bytes) {
@@ -98,93 +84,28 @@ CredentialsOfJobs JobFile::FromText(std::string_view text) {
   return jobs;
 }
 
-JobFile::JobFile(std::string path) : path_(std::move(path)) {
-  LogFailure("can't read the saved credentials of jobs, so others may take their names", [&] {
-    const UniqueFd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (!fd && errno == ENOENT) return;
-    if (!fd) ThrowErrno("can't read", path_);
-    struct stat info {};
-    if (::fstat(fd.get(), &info) != 0) ThrowErrno("can't stat", path_);
-    if (!S_ISREG(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & 022) != 0 ||
-        info.st_size > static_cast<off_t>(kMaxBytes)) {
-      Throw(ErrorCode::kDenied, path_, " is not a file that only this graphd's user can write; ",
-            "it is replaced");
-    }
-    std::string text(static_cast<size_t>(info.st_size), '\0');
-    ReadExactly(fd.get(), 0, std::as_writable_bytes(std::span(text)), path_);
-    try {
-      read_ = FromText(text);
-    } catch (const Error& error) {
-      Throw(ErrorCode::kCorrupt, path_, " is damaged (", error.what(), "); it is replaced");
-    }
-  });
+JobFile::JobFile(std::string path)
+    : file_({.path = std::move(path),
+             .max_bytes = size_t{64} << 20,
+             .pause = std::chrono::milliseconds(50),
+             .survives_power_loss = false,  // no job does
+             .thread = "job file",
+             .read_failure =
+                 "can't use the saved credentials of jobs, so others may take their names",
+             .save_failure = "can't save the credentials of jobs; after a restart of graphd, "
+                             "others may take their names"}) {
+  file_.Read([this](std::string_view text) { read_ = FromText(text); });
 }
 
 JobFile::~JobFile() {
-  if (registry_ == nullptr) return;
-  registry_->SetOnChange(nullptr);
-  {
-    const MutexLock lock(mutex_);
-    ended_ = true;
-    wake_.NotifyAll();
-  }
-  thread_.join();
+  if (registry_ != nullptr) registry_->SetOnChange(nullptr);
 }
 
 void JobFile::Keep(JobRegistry& registry) {
   registry_ = &registry;
   registry.Expect(std::exchange(read_, {}));
-  registry.SetOnChange([this] {
-    const MutexLock lock(mutex_);
-    changed_ = true;
-    wake_.NotifyAll();
-  });
-  thread_ = std::thread([this] { Run(); });
-}
-
-void JobFile::Run() {
-  const WatchedThread watched("job file");
-  bool failed = false;
-  std::string written;
-  for (bool ended = false; !ended;) {
-    {
-      const MutexLock lock(mutex_);
-      while (!changed_ && !ended_) wake_.Wait(mutex_);
-      ended = ended_;
-      changed_ = false;
-    }
-    try {
-      std::string text = ToText(registry_->Credentials());
-      if (text != written) Write(text);
-      written = std::move(text);
-      failed = false;
-    } catch (...) {
-      // A full disk is reported once; the next change is written again.
-      if (!failed) {
-        LogCurrentError(
-            "can't save the credentials of jobs; after a restart of graphd, "
-            "others may take their names");
-      }
-      failed = true;
-    }
-    const auto next = Clock::now() + kPause;
-    const MutexLock lock(mutex_);
-    while (!ended_ && wake_.WaitUntil(mutex_, next)) {
-    }
-  }
-}
-
-void JobFile::Write(const std::string& text) const {
-  MakeDirectories(DirName(path_));
-  const std::string temporary = StrCat(path_, ".", ::getpid(), ".tmp");
-  ::unlink(temporary.c_str());
-  {
-    // A loss of power may lose the file: jobs do not outlive that.
-    const UniqueFd fd =
-        OpenFile(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, S_IRUSR | S_IWUSR);
-    WriteExactly(fd.get(), std::as_bytes(std::span(text)), temporary);
-  }
-  if (::rename(temporary.c_str(), path_.c_str()) != 0) ThrowErrno("can't replace", path_);
+  file_.Start([&registry] { return ToText(registry.Credentials()); });
+  registry.SetOnChange([this] { file_.NoteChange(); });
 }
 
 }  // namespace graphd

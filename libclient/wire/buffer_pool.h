@@ -42,9 +42,11 @@ class PooledBuffer {
 // pool alive.
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
+  static constexpr size_t kMaxIdleBytes = size_t{512} << 20;
+
   // Creates a pool that keeps at most `max_idle_bytes` of idle buffers; buffers returned beyond
   // that are unmapped.
-  static std::shared_ptr<BufferPool> Create(size_t max_idle_bytes = size_t{512} << 20);
+  static std::shared_ptr<BufferPool> Create(size_t max_idle_bytes = kMaxIdleBytes);
   ~BufferPool();
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;

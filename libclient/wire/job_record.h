@@ -49,6 +49,8 @@ struct JobHost {
   std::vector<uint32_t> trainers;  // by slot of the job; empty: as launched
   std::vector<uint32_t> away;      // the hosts that take no part
   uint32_t uncounted = 0;          // attempts so far that count as no restart after a failure
+
+  bool operator==(const JobHost&) const = default;
 };
 
 // The knowledge about a job that works without its launcher, also after its end.

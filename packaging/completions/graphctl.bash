@@ -312,8 +312,9 @@ _graphctl() {
     'plan')
       paths=f
       options='-h --help --ip_config --embedding --optimizer --tensor --embedding_memory
-        --host_memory --json'
-      aliases='--ip-config --embedding-memory --host-memory'
+        --host_memory --num_trainers --num_samplers --row_cache --trainer_hosts --json'
+      aliases='--ip-config --embedding-memory --host-memory --num-trainers --num-samplers
+        --row-cache --trainer-hosts'
       ;;
     'ps')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port

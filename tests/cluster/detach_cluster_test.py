@@ -101,8 +101,8 @@ class DetachedJobs(ClusterCase):
         # reported, which the launcher passes on after its trainer has started.
         def shown_everywhere():
             found = self.graphctl(cluster.operator, "ps").stdout
-            return found.count(f"job {job}, hosts: 10.99.0.1 running, 10.99.0.2 running, "
-                               "10.99.0.3 running") == 3
+            return len(re.findall(f"job {job}, .* attached here, hosts: 10.99.0.1 running, "
+                                  "10.99.0.2 running, 10.99.0.3 running", found)) == 3
         wait_until("every daemon to show the job on all hosts", shown_everywhere)
         watcher = subprocess.Popen(last.enter(*self.words("attach", job)), stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)

@@ -2,6 +2,8 @@
 #include <cstdio>
 #include <memory>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "base/strings.h"
 #include "ctl/plan/json_value.h"
@@ -22,18 +24,32 @@ Examples:
 
 struct StopArguments {
   HostOptions hosts;
-  std::string job;
+  std::vector<std::string> jobs;  // each that was given; all must be the same
   double grace = 0;
 };
 
+// Returns the job that was given; empty: none, which means all of them.
+std::string JobOf(const StopArguments& arguments) {
+  std::string job;
+  for (const std::string& given : arguments.jobs) {
+    if (!job.empty() && given != job) {
+      Throw(ErrorCode::kInvalid, "two jobs are given, ", job, " and ", given,
+            "; stop one after the other, or leave out both to end all jobs of the server");
+    }
+    job = given;
+  }
+  return job;
+}
+
 void Stop(StopArguments& arguments) {
   HostOptions& options = arguments.hosts;
+  const std::string job_id = JobOf(arguments);
   Resolve(options);
-  TakeFromJob(arguments.job, options);
+  TakeFromJob(job_id, options);
   if (options.lines.empty()) options.lines = ParseIpConfig("127.0.0.1", "default");
   auto plan = PlanHosts(options.server, options.lines, IsLocalAddress, HostAction::kStopJobs);
   for (HostPlan& host : plan) {
-    host.order.stop_job = arguments.job;
+    host.order.stop_job = job_id;
     host.order.stop_grace = arguments.grace;
   }
   const std::vector<HostAnswer> answers = AskHosts(plan, options);
@@ -54,13 +70,13 @@ void Stop(StopArguments& arguments) {
   }
   for (const std::string& job : stopped) std::printf("stopped job %s\n", job.c_str());
   if (stopped.empty() && code == 0 && had_ended) {
-    std::printf("job %s had ended already; `graphctl wait %s` says how\n", arguments.job.c_str(),
-                arguments.job.c_str());
+    std::printf("job %s had ended already; `graphctl wait %s` says how\n", job_id.c_str(),
+                job_id.c_str());
   } else if (stopped.empty() && code == 0) {
     if (!absent.empty()) Throw(ErrorCode::kUnavailable, absent);
-    if (!arguments.job.empty()) {
-      Throw(ErrorCode::kNotFound, "server '", options.server.server_name, "' has no job '",
-            arguments.job, "'; `graphctl ps` shows its jobs");
+    if (!job_id.empty()) {
+      Throw(ErrorCode::kNotFound, "server '", options.server.server_name, "' has no job '", job_id,
+            "'; `graphctl ps` shows its jobs");
     }
     std::printf("server '%s' has no job\n", options.server.server_name.c_str());
   }
@@ -75,7 +91,9 @@ void AddStop(CLI::App& app) {
   verb->footer(kStopExamples);
   AddServerName(*verb, arguments->hosts);
   AddHostOptions(*verb, arguments->hosts);
-  verb->add_option("JOB,--job", arguments->job, "End only this job");
+  verb->add_option("JOB,--job", arguments->jobs, "End only this job")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb->add_option("--grace", arguments->grace,
                    "Seconds that the trainers of a detached job have from SIGTERM to SIGKILL "
                    "(default: 0.6)")

@@ -5,6 +5,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import unittest
 
@@ -48,6 +49,13 @@ class DetachTest(GraphctlTest):
         # A server that is down has no status.
         return [host.get("status", {}).get("job_records", []) for host in json.loads(shown.stdout)]
 
+    def read_bytes(self, path):
+        """Returns the bytes of a file as text, "" if there is none."""
+        if not os.path.exists(path):
+            return ""
+        with open(path, encoding="latin-1") as file:
+            return file.read()
+
     def all_gone(self):
         wait_until("everything to be gone", lambda: not self.left(), 20)
 
@@ -89,8 +97,13 @@ class Detached(DetachTest):
         job = self.detach("if [ $RANK = 1 ]; then while [ ! -e fail ]; do sleep 0.02; done; "
                           "echo failing; exit 9; fi; " + WORK)
         waiter = self.start("wait", job)
+        wait_until("both hosts to be heard", lambda: all(
+            records and len(records[0]["hosts"]) == 2 for records in self.records()))
         running = self.graphctl("ps", "--server_name", "ring").stdout
-        self.assertIn(f"job {job}, hosts:", running)
+        # A line on each host says what is attached there, and what the job does on all of them.
+        self.assertEqual([line.split(", hosts:")[0].split(" s, ")[1] for line in
+                          running.splitlines() if job in line],
+                         ["0 of 2 trainers attached here"] * 2, running)
         self.write("fail", "")
         _, said = waiter.communicate(timeout=DEADLINE * SLOW)
         self.assertEqual(waiter.returncode, 9, said)
@@ -118,6 +131,8 @@ class Detached(DetachTest):
         again = self.graphctl("stop", job)
         self.assertEqual((again.returncode, again.stdout),
                          (0, f"job {job} had ended already; `graphctl wait {job}` says how\n"))
+        same = self.graphctl("stop", job, "--job", job)
+        self.assertEqual((same.returncode, same.stdout), (0, again.stdout), same.stderr)
         waited = self.on_job("wait", job)
         self.assertEqual(waited.returncode, 143)
         self.assertIn("it was stopped by `graphctl stop`", waited.stderr)
@@ -173,6 +188,34 @@ class Detached(DetachTest):
         self.assertEqual(waited.returncode, 0, waited.stderr)
         self.all_gone()
 
+    def test_the_ends_of_jobs_are_known_after_servers_were_killed(self):
+        self.start_server()
+        job = self.detach("while [ ! -e fail ]; do sleep 0.02; done; exit 3")
+        self.write("fail", "")
+        self.assertEqual(self.on_job("wait", job).returncode, 3)
+        wait_until("the job to be gone", lambda: not self.left(but="/graphd "))
+        # A server writes all records together.
+        later = self.detach("exit 0")
+        for part in range(2):
+            path = self.path(f"state/ring/part-{part}.job-records")
+            wait_until("a record of the later job",
+                       lambda path=path: later in self.read_bytes(path))
+        self.assertEqual(self.on_job("wait", later).returncode, 0)
+        wait_until("the later job to be gone", lambda: not self.left(but="/graphd "))
+        for pid in self.daemons():
+            os.kill(pid, signal.SIGKILL)
+        wait_until("the servers to be gone", lambda: not self.daemons())
+        self.start_server()
+        for records in self.records():
+            record = next(record for record in records if record["job"] == job)
+            self.assertEqual([(host["phase"], host["code"]) for host in record["hosts"]],
+                             [("over", 3)] * 2)
+        shown = self.graphctl("ps", "--server_name", "ring").stdout
+        self.assertEqual(len(re.findall(f"job {job}, ended .* ago with exit code 3", shown)), 2,
+                         shown)
+        self.assertEqual(self.on_job("wait", job).returncode, 3)
+        self.stop_server()
+
     def test_a_launch_that_fails_leaves_nothing(self):
         os.rename(self.path("part1"), self.path("away"))  # the second server can't load it
         done = self.launch("--detach", WORK)
@@ -193,6 +236,10 @@ class Detached(DetachTest):
             wrong = self.graphctl(verb, "../x")
             self.assertEqual(wrong.returncode, 2)
             self.assertIn("is not the id of a job", wrong.stderr)
+        for words in (("J", "--job", "K"), ("--job", "J", "--job", "K"), ("J", "K")):
+            two = self.graphctl("stop", *words)
+            self.assertEqual((two.returncode, two.stdout), (2, ""), two.stderr)
+            self.assertIn("two jobs are given, J and K", two.stderr)
 
     def launch(self, *arguments, trainers=2):
         done = super().launch(*arguments, trainers=trainers)

@@ -90,6 +90,51 @@ class Plan(unittest.TestCase):
         self.assertEqual(hosts[0]["bytes"], apart[0]["bytes"] + apart[2]["bytes"])
         self.assertEqual([part["part"] for part in hosts[0]["partitions"]], [0, 2])
 
+    def test_trainers_take_what_the_library_keeps_for_them(self):
+        buffers, pushes, cache = 2 * 512 << 20, 64 << 20, 1 << 30
+        without = self.plan("--embedding", "_N=4")
+        self.assertEqual(without["trainer_bytes"], 0)
+        lines = self.ip_config("10.0.0.1\n10.0.0.2 30050\n10.0.0.1 30051 1\n")
+        gpus = pathlib.Path(self.scratch.name, "gpus.txt")
+        gpus.write_text("10.0.0.7\n10.0.0.8 3\n")
+        options = ("--ip_config", lines, "--trainer_hosts", gpus, "--num_trainers", 2)
+        plan = self.plan(*options, "--num_samplers", 4, "--row_cache", "1G", "--embedding", "_N=4")
+        hosts = plan["hosts"]
+        self.assertEqual([host["host"] for host in hosts],
+                         ["10.0.0.1", "10.0.0.2", "10.0.0.7", "10.0.0.8"])
+        trainers = [2 + 1, 2, 2, 3]
+        self.assertEqual([host["trainers"] for host in hosts], trainers)
+        self.assertEqual([host["samplers"] for host in hosts], [4 * t for t in trainers])
+        # Memory for pushes is shared with each server on the machine.
+        for host, number, servers in zip(hosts, trainers, (2, 1, 0, 0)):
+            taken = cache + number * (buffers + servers * pushes)
+            self.assertEqual(host["trainer_bytes"], taken)
+            self.assertEqual(sum(item["bytes"] for item in host["of_trainers"]), taken)
+            self.assertEqual(host["bytes"],
+                             host["graph_bytes"] + host["tensor_bytes"] + taken)
+        self.assertEqual(hosts[2]["graph_bytes"] + hosts[2]["tensor_bytes"], 0)
+        self.assertEqual(plan["bytes"], without["bytes"] + plan["trainer_bytes"])
+        only_there = self.plan(*options[:-1], 0)["hosts"]
+        self.assertEqual([host["trainers"] for host in only_there], [1, 0, 1, 3])
+        shown = graphctl("plan", self.graph, *options, "--num_samplers", 4, "--host_memory", "1GiB")
+        self.assertEqual(shown.returncode, TOO_LITTLE_MEMORY, shown.stderr)
+        self.assertIn("2 trainers with 4 sampler threads each, without models, batches and Python: "
+                      "2.0 GiB\n", shown.stdout)
+        # Nothing is pushed without tensors, and nothing is cached where each row is.
+        one = self.ip_config("10.0.0.1\n10.0.0.1 30051\n10.0.0.1 30052\n")
+        alone = self.plan("--ip_config", one, "--row_cache", "1G")["hosts"][0]
+        self.assertEqual((alone["trainers"], alone["trainer_bytes"]), (3, 3 * buffers))
+
+    def test_each_trainer_has_a_book_with_an_owner_per_id(self):
+        folder = os.path.join(self.scratch.name, "owners")
+        subprocess.run(["cp", "-r", str(ROOT / "tests/fixtures/dgl/legacy091_noreshuffle_2p"), folder],
+                       check=True)
+        subprocess.run("find %s -name '*.gz' -exec gunzip -f {} +" % folder, shell=True, check=True)
+        configs = [p for p in pathlib.Path(folder).rglob("*.json") if p.name != "expected.json"]
+        for host in self.plan("--num_trainers", 3, graph=configs[0])["hosts"]:
+            items = {item["name"]: item["bytes"] for item in host["of_trainers"]}
+            self.assertEqual(items["partition books with an owner per id"], 3 * host["book_bytes"])
+
     def test_too_little_memory_is_an_exit_status(self):
         most = max(host["bytes"] for host in self.plan()["hosts"])
         enough = graphctl("plan", self.graph, "--host_memory", most)
@@ -144,6 +189,14 @@ class Plan(unittest.TestCase):
         self.assert_fails(INVALID, "1 lines", "3 partitions",
                           args=["--ip_config", self.ip_config("10.0.0.1\n")])
         self.assert_fails(NOT_FOUND, "nowhere", args=["--ip_config", "/nowhere"])
+        self.assert_fails(NOT_FOUND, "nowhere", args=["--trainer_hosts", "/nowhere"])
+        self.assert_fails(INVALID, "--row_cache '1K'", args=["--row_cache", "1K"])
+        self.assert_fails(INVALID, "--num_trainers", args=["--num_trainers", "-1"])
+        gpus = pathlib.Path(self.scratch.name, "gpus.txt")
+        gpus.write_text("10.0.0.2 4\n")
+        lines = self.ip_config("10.0.0.1\n10.0.0.2\n10.0.0.3\n")
+        self.assert_fails(INVALID, "'10.0.0.2' is a host of ip_config already",
+                          args=["--ip_config", lines, "--trainer_hosts", gpus])
 
 
 if __name__ == "__main__":

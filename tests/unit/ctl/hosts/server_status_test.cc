@@ -34,6 +34,39 @@ TEST(ServerStatus, TellsTheReasonOfAJobsEndOnce) {
   EXPECT_EQ(record["hosts"][2]["reason"], "trainer 1 failed");  // it ended first
 }
 
+// Returns the lines of a status that are about a job.
+std::string JobLinesOf(const ServerStatus& status) {
+  const std::string text = StatusToText("here", StatusToJson(status));
+  std::string lines;
+  for (size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
+    const std::string line = text.substr(at, text.find('\n', at) + 1 - at);
+    if (line.starts_with("  job ")) lines += line;
+  }
+  return lines;
+}
+
+TEST(ServerStatus, ShowsEachJobInOneLine) {
+  ServerStatus status;
+  status.jobs.push_back({"a", "train", 4, 5, {}});
+  status.jobs.back().members.push_back({JobRole::kTrainer, 0, 17, "unix"});
+  status.jobs.push_back({"b", "", 1, 7, {}});
+  status.records = {RecordOf("a", 2, ""), RecordOf("c", 1, "it was stopped")};
+  status.records[0].hosts[1].phase = JobPhase::kRunning;
+  status.records[1].command = "other";
+  EXPECT_EQ(JobLinesOf(status),
+            "  job a, 5.0 s, 1 of 4 trainers attached here, hosts: host-0 over, host-1 running: "
+            "train\n"
+            "  job b, 7.0 s, 0 of 1 trainers attached here\n"
+            "  job c, ended 0.0 s ago with exit code 0 (it was stopped): other\n");
+  // A job that has ended is shown as such although its supervisors are still attached.
+  status.records[0] = RecordOf("a", 2, "trainer 1 failed");
+  status.records[0].command = "train";
+  EXPECT_EQ(JobLinesOf(status),
+            "  job b, 7.0 s, 0 of 1 trainers attached here\n"
+            "  job a, ended 0.0 s ago with exit code 0 (trainer 1 failed): train\n"
+            "  job c, ended 0.0 s ago with exit code 0 (it was stopped): other\n");
+}
+
 TEST(ServerStatus, HasRoomInAFrameWhateverClientsReport) {
   ServerStatus status;
   for (int i = 0; i < 8; i++) {

@@ -65,6 +65,47 @@ TEST(JobBoard, AnEarlierReportDoesNotReplaceALaterOne) {
   EXPECT_EQ(hosts[0].phase, JobPhase::kOver);
 }
 
+TEST(JobBoard, TellsOfReportsWithNewsOnly) {
+  JobBoard board;
+  int changes = 0;
+  board.SetOnChange([&changes] { changes++; });
+  const auto report = [&](uint32_t host, uint64_t sequence, JobPhase phase) {
+    const int before = changes;
+    board.Report(RecordOf("a", host, sequence, phase), "s", UserWith(1));
+    return changes > before;
+  };
+  EXPECT_TRUE(report(0, 1, JobPhase::kRunning));
+  for (uint64_t sequence = 1; sequence < 10; sequence++) {
+    EXPECT_FALSE(report(0, sequence, JobPhase::kRunning));
+  }
+  EXPECT_FALSE(report(0, 5, JobPhase::kOver));  // it is older
+  EXPECT_TRUE(report(0, 10, JobPhase::kOver));
+  EXPECT_TRUE(report(1, 1, JobPhase::kOver));
+}
+
+TEST(JobBoard, RestoresAllJobsOrNone) {
+  JobBoard before;
+  before.Report(RecordOf("a", 0, 1, JobPhase::kOver), "s", UserWith(1));
+  before.Report(RecordOf("b", 1, 1), "", UserWith(2));
+  std::vector<JobBoard::Kept> jobs = before.Jobs();
+  jobs[0].reported_at -= 3600;
+  jobs[1].reported_at += 3600;  // the clock was set back
+  JobBoard board;
+  board.Restore(jobs);
+  const std::vector<JobRecord> records = board.Records();
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0].hosts[0].phase, JobPhase::kOver);
+  EXPECT_NEAR(records[0].silent_seconds, 3600, 60);
+  EXPECT_NEAR(records[1].silent_seconds, 0, 60);
+  jobs.push_back(jobs[0]);
+  JobBoard twice;
+  EXPECT_THAT(ErrorOf([&] { twice.Restore(jobs); }), HasSubstr("job a is there twice"));
+  EXPECT_THAT(twice.Records(), IsEmpty());
+  jobs.back().record = RecordOf("c", 2, 1);
+  EXPECT_THAT(ErrorOf([&] { twice.Restore(jobs); }), HasSubstr("host 2 of 2"));
+  EXPECT_THAT(twice.Records(), IsEmpty());
+}
+
 TEST(JobBoard, OnlyWhoKnowsTheSecretReports) {
   JobBoard board;
   board.Report(RecordOf("a", 0, 1), "s", UserWith(1));

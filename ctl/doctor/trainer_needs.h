@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "ctl/doctor/memory_needs.h"
+#include "ctl/plan/trainer_hosts.h"
+
+// Computes the memory that libgraphclient takes for a job's trainers. What it maps of a daemon on
+// the same machine is the daemon's. Models, batches and Python are not counted, because only the
+// user knows them.
+
+namespace graphd::ctl {
+
+// The trainers of a job, as graphctl launch starts them.
+struct TrainersPlan {
+  int num_trainers = 1;            // per line and host that gives no number
+  std::vector<TrainerHost> hosts;  // those that only compute
+  uint64_t row_cache = 0;          // bytes on each machine; 0: none
+  bool has_tensors = false;        // the job has tensors or embeddings, which trainers change
+};
+
+// Adds the trainers to the needs that MemoryNeeds has returned for the same config and lines, and
+// the hosts that only compute at the end. Throws Error(kInvalid) if one of these is an address of
+// ip_config.
+void AddTrainers(const TrainersPlan& plan, const PartConfig& config,
+                 const std::vector<HostLine>& lines, std::vector<HostNeeds>& hosts);
+
+}  // namespace graphd::ctl
