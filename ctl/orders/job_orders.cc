@@ -53,6 +53,8 @@ bool SendLines(std::vector<Log>& logs, bool to_the_end) {
 
 bool IsOver(const nlohmann::json& state) { return ValueOr(state, "phase", "") == "over"; }
 
+bool IsLed(const nlohmann::json& state) { return ValueOr(state, "led", false); }
+
 void Follow(const FollowSpec& spec, uint16_t port) {
   const JobDirectory directory = JobDirectory::Open(spec.job, port);
   nlohmann::json state = directory.ReadState();
@@ -188,10 +190,17 @@ int FollowJob(const HostOrder& order) {
   }
 }
 
+bool HasEnded(const std::string& job, uint16_t port) {
+  if (!IsJobId(job) || !JobDirectory::Exists(job, port)) return false;
+  const JobDirectory directory = JobDirectory::Open(job, port);
+  return !IsLed(directory.ReadState()) || !directory.IsLive();
+}
+
 bool StopJob(const std::string& job, uint16_t port, double grace) {
   if (!IsJobId(job) || !JobDirectory::Exists(job, port)) return false;
   const JobDirectory directory = JobDirectory::Open(job, port);
-  if (!directory.IsLive() || IsOver(directory.ReadState())) return false;
+  const nlohmann::json state = directory.ReadState();
+  if (!directory.IsLive() || IsOver(state) || IsLed(state)) return false;
   directory.RequestStop(grace);
   const Clock::time_point begin = Clock::now();
   while (directory.IsLive() && !IsOver(directory.ReadState())) {

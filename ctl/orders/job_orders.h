@@ -20,8 +20,12 @@ int RestartJob(const HostOrder& order);
 // throw.
 int FollowJob(const HostOrder& order);
 
+// Returns whether this user's job on this host has ended or will end by itself, so that nobody has
+// to stop it: its supervisor is gone, or StopJob has not found it at work.
+bool HasEnded(const std::string& job, uint16_t port);
+
 // Asks this host's supervisor of a job to stop it, and waits until it is over. Returns false if
-// this user has no such job here, or it has ended.
+// this user has no such job here, or it has ended, or its launcher leads it.
 bool StopJob(const std::string& job, uint16_t port, double grace);
 
 }  // namespace graphd::ctl

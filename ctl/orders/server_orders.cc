@@ -220,7 +220,7 @@ void StopJobs(const HostOrder& order) {
   if (!order.stop_job.empty() && StopJob(order.stop_job, port, order.stop_grace)) {
     return SendFrame({{"t", "stopped_job"}, {"job", order.stop_job}});
   }
-  const bool had_ended = IsJobId(order.stop_job) && JobDirectory::Exists(order.stop_job, port);
+  const bool had_ended = HasEnded(order.stop_job, port);
   const nlohmann::json ended = {{"t", "ended_job"}, {"job", order.stop_job}};
   // A supervisor that waits for the other hosts is left alone. Otherwise, processes that somebody
   // has started under the job's id may be attached.

@@ -25,10 +25,10 @@ GRAPHD_JSON_FIELDS(ServerSpec, server_name, address, port, parts, num_parts, amo
 GRAPHD_JSON_FIELDS(KeyFile, name, text)
 GRAPHD_JSON_FIELDS(TrainerPlan, rank, local_rank, local_world_size, part, label, is_torchrun)
 GRAPHD_JSON_FIELDS(TrainerSlot, host, address, part, machine, trainers)
-GRAPHD_JSON_FIELDS(JobSpec, job_id, secret, workspace, log_dir, ip_config, ip_config_text, command,
-                   master_addr, world_size, num_samplers, row_cache, num_omp_threads, extra_envs,
-                   master_port, detach, max_restarts, remote_trainers, trainer_hosts, slots,
-                   min_trainers)
+GRAPHD_JSON_FIELDS(JobSpec, job_id, secret, workspace, log_dir, no_logs, ip_config, ip_config_text,
+                   command, master_addr, world_size, num_samplers, row_cache, num_omp_threads,
+                   extra_envs, master_port, detach, max_restarts, remote_trainers, trainer_hosts,
+                   slots, min_trainers)
 GRAPHD_JSON_FIELDS(Meeting, host, num_hosts, name, address, port, host_timeout, joins)
 GRAPHD_JSON_FIELDS(FollowSpec, job, output, lines, until_end)
 GRAPHD_JSON_FIELDS(RestartSpec, job, num_trainers, grace, joining)

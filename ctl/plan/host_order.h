@@ -60,7 +60,8 @@ struct JobSpec {
   std::string job_id;
   std::string secret;     // lets trainers join the job; never shown
   std::string workspace;  // the trainers' working directory
-  std::string log_dir;    // directory on the host for the trainers' output; empty: no files
+  std::string log_dir;    // directory on the host for the trainers' output; empty: the job's
+  bool no_logs = false;   // keep nothing of the job on its hosts, if its launcher leads it
   std::string
       ip_config;  // path on the host; replaced by a file with ip_config_text if missing or empty
   std::string ip_config_text;

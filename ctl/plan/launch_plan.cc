@@ -103,6 +103,18 @@ void CheckMinTrainers(const LaunchOptions& options, int64_t num_trainers) {
   }
 }
 
+void CheckLogs(const LaunchOptions& options) {
+  if (!options.no_logs) return;
+  if (options.detach || options.max_restarts > 0) {
+    Throw(ErrorCode::kInvalid,
+          "--no_logs does not work with --detach and --max_restarts: hosts that decide together "
+          "keep what they know of the job, and its output");
+  }
+  if (!options.log_dir.empty()) {
+    Throw(ErrorCode::kInvalid, "--no_logs and --log_dir contradict each other; leave out one");
+  }
+}
+
 // Returns the directory of a job's logs; each job has one of its own.
 std::string LogDirOf(const LaunchOptions& options, const std::string& job_id) {
   if (options.log_dir.empty()) return {};
@@ -199,10 +211,12 @@ LaunchPlan MakeLaunchPlan(const LaunchOptions& options, const std::vector<HostLi
           "`graphctl server start` to serve without a job");
   }
   CheckMinTrainers(options, NumTrainers(trainers));
+  CheckLogs(options);
   job.job_id = job_id;
   job.secret = secret;
   job.workspace = options.workspace;
   job.log_dir = LogDirOf(options, job_id);
+  job.no_logs = options.no_logs;
   job.ip_config = options.ip_config;
   job.ip_config_text = ip_config_text;
   job.command = options.command;

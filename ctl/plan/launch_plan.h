@@ -20,7 +20,8 @@ namespace graphd::ctl {
 struct LaunchOptions {
   ServerSpec server;  // address, port and parts are set for each host
   std::string workspace;
-  std::string log_dir;    // relative to the workspace; empty: the trainers' output goes to no files
+  std::string log_dir;    // relative to the workspace; empty: the hosts' directory of the job
+  bool no_logs = false;   // keep no output of the trainers
   std::string ip_config;  // the path that trainers receive
   int num_trainers = 1;   // per ip_config line; a third column there overrides it
   // Hosts that only compute. Each has num_trainers unless it says otherwise, and at least one.

@@ -91,6 +91,7 @@ std::string PlanToJson(const LaunchPlan& plan) {
                               {"master_port", plan.master_port},
                               {"workspace", job.workspace},
                               {"log_dir", job.log_dir},
+                              {"no_logs", job.no_logs},
                               {"shell", job.command.is_shell},
                               {"command", job.command.words},
                               {"hosts", hosts}};
@@ -106,6 +107,7 @@ std::string PlanToText(const LaunchPlan& plan) {
                  "\n", plan.world_size, " trainers, master ", plan.master_addr, ", port ",
                  plan.master_port ? StrCat(plan.master_port) : "chosen by its host", "\n");
   if (!first.job.log_dir.empty()) text += StrCat("logs of trainers ", first.job.log_dir, "\n");
+  if (first.job.no_logs) text += "no logs of trainers\n";
   const bool differ = CommandsDiffer(plan);
   if (!differ) text += CommandText(first.job.command);
   for (const HostPlan& host : plan.hosts) {

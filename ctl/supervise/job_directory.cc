@@ -115,7 +115,7 @@ void CheckJobId(const std::string& job) {
   if (IsJobId(job)) return;
   Throw(ErrorCode::kInvalid, "'", job,
         "' is not the id of a job; it has 1 to 128 letters, digits, "
-        "'-', '_' and '.', as `graphctl launch --detach` prints it and `graphctl ps` shows it");
+        "'-', '_' and '.', as `graphctl launch` tells it and `graphctl ps` shows it");
 }
 
 std::string JobDirectory::Root() {
@@ -152,7 +152,7 @@ JobDirectory JobDirectory::Open(const std::string& job, uint16_t port) {
   Throw(ErrorCode::kNotFound, "user ", ::geteuid(), " has no job ", job, " on this host (in ",
         Root(), "); ",
         jobs.empty()
-            ? std::string("there is none: `graphctl launch --detach` starts one")
+            ? std::string("there is none: `graphctl launch` starts one")
             : StrCat("there is ",
                      Join({jobs.begin(),
                            jobs.begin() + std::min<long>(5, static_cast<long>(jobs.size()))},

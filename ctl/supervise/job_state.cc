@@ -42,6 +42,7 @@ JobState::JobState(const HostOrder& order, std::string log_dir) {
             {"host_timeout", order.meeting.host_timeout},
             {"max_restarts", job.max_restarts},
             {"restarts", 0},
+            {"led", !HostsMeet(job)},
             {"detached", false},
             {"pid", ::getpid()},
             {"started_at", now.count()},

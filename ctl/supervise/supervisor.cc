@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "base/strings.h"
+#include "ctl/hosts/frame_contents.h"
 #include "ctl/plan/json_value.h"
 #include "ctl/supervise/free_port.h"
 #include "wire/ip_config.h"
@@ -83,11 +84,7 @@ int Supervisor::Run() {
     WatchInput();
     CheckWorkspace();
     if (HostsMeet(order_.job)) part_ = std::make_unique<JobPart>(&loop_, order_, PartActions());
-    if (!order_.job.log_dir.empty()) {
-      logs_.emplace(order_.job.log_dir);
-    } else if (part_) {
-      logs_.emplace(part_->directory().path(), JobDirectory::kMaxLogBytes);
-    }
+    OpenLogs();
     if (order_.only_trainers) {
       CheckMasterAddress();
       BecomeReady();
@@ -100,6 +97,11 @@ int Supervisor::Run() {
   TakeLines();  // lines that arrived together with the order
   while (!HasEnded()) uv_run(&loop_, UV_RUN_ONCE);
   LeaveDaemon();
+  if (led_) {
+    led_->SetOutcome(exit_code_ != 0 ? exit_code_ : ExitCode(ErrorCode::kUnavailable),
+                     why_.empty() ? "graphctl launch has gone" : why_);
+    led_->End();
+  }
   output_->Flush(1000);
   return exit_code_;
 }
@@ -112,6 +114,26 @@ void Supervisor::Send(const nlohmann::json& header, std::string_view payload) {
 void Supervisor::Notice(const std::string& text) {
   if (detached_) return LogInfo("job ", order_.job.job_id, ": ", text);
   Send({{"t", "notice"}, {"text", text}});
+}
+
+// Prepares what the host keeps of the job. A job that its launcher leads does without if there is
+// no place for it, unless the user has named one.
+void Supervisor::OpenLogs() {
+  const std::string& log_dir = order_.job.log_dir;
+  if (!log_dir.empty()) logs_.emplace(log_dir);
+  if (order_.job.no_logs) return;
+  std::string directory;
+  if (part_) {
+    directory = part_->directory().path();
+  } else {
+    try {
+      led_ = std::make_unique<LedJob>(order_);
+      directory = led_->directory().path();
+    } catch (const Error& error) {
+      return Notice(StrCat("`graphctl logs` will not know this job: ", error.what()));
+    }
+  }
+  if (log_dir.empty()) logs_.emplace(directory, JobDirectory::kMaxLogBytes);
 }
 
 // Appends to the trainer's log. A job continues without its logs, for example on a full disk.
@@ -229,6 +251,8 @@ void Supervisor::OnLine(const std::string& line) {
     if (!detached_) Send({{"t", "alive"}});
   } else if (kind == "detach") {
     Detach();
+  } else if (kind == "outcome") {
+    if (led_) led_->SetOutcome(ReadExit(message).code, ValueOr(message, "text", ""));
   } else if (kind == "end") {
     End(/*input_over=*/true);
   } else if (kind == "kill") {
@@ -442,6 +466,7 @@ std::unique_ptr<TrainerGroup> Supervisor::MakeTrainers() {
   events.on_exit = [this](int rank, int code, int signal, bool ending) {
     Send({{"t", "exit"}, {"rank", rank}, {"code", code}, {"signal", signal}, {"ending", ending}});
     if (part_) part_->OnExit(rank, code, signal, ending);
+    if (led_) led_->OnExit(rank, code, signal);
   };
   events.on_all_ended = [this] { OnAllEnded(); };
   return std::make_unique<TrainerGroup>(&loop_, std::move(events),
@@ -453,6 +478,7 @@ void Supervisor::StartTrainers(int master_port) {
   port_holder_.reset();
   try {
     trainers_->Start(order_, master_port, IpConfigPath(), attempt_);
+    if (led_) led_->OnTrainers(trainers_->Running());
   } catch (const Error& error) {
     Fail(error.code(), error.what());
   }

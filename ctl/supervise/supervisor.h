@@ -13,6 +13,7 @@
 #include "ctl/plan/host_order.h"
 #include "ctl/supervise/daemon_starter.h"
 #include "ctl/supervise/job_part.h"
+#include "ctl/supervise/led_job.h"
 #include "ctl/supervise/output_queue.h"
 #include "ctl/supervise/run_guarded.h"
 #include "ctl/supervise/trainer_group.h"
@@ -79,6 +80,7 @@ class Supervisor {
   void StartTrainers(int master_port);
   int PrepareTrainers();
   void OnAllEnded();
+  void OpenLogs();
   void Log(int rank, std::string_view lines);
   std::string IpConfigPath();
   // Hosts that decide together
@@ -102,6 +104,7 @@ class Supervisor {
   std::string input_text_;
   std::optional<TrainerLogs> logs_;
   std::unique_ptr<JobPart> part_;  // null: the launcher decides
+  std::unique_ptr<LedJob> led_;    // null: the hosts decide, or nothing is kept
   std::unique_ptr<DaemonStarter> starter_;
   std::unique_ptr<ControlClient> client_;  // null: not attached
   Clock::time_point lost_since_{};         // when the daemon ended that is missing now

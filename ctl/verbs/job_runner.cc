@@ -64,7 +64,8 @@ int JobRunner::Run() {
       for (Host& host : hosts_) host.heard = Clock::now();  // nobody has listened
     }
     console_.WriteSome();
-    if (console_.out_is_broken()) End(128 + SIGPIPE, "");
+    if (console_.out_is_broken())
+      End(128 + SIGPIPE, "nobody reads the output any more", "; ended the job");
     SendPings();
     if (ending_ && !AllClosed() && Clock::now() > end_deadline_) GiveUp();
   }
@@ -177,6 +178,10 @@ void JobRunner::OnReady(size_t index, const nlohmann::json& header) {
   const bool all = std::all_of(hosts_.begin(), hosts_.end(), [](const Host& h) { return h.ready; });
   if (!all || started_ || ending_ || hosts_meet_) return;
   started_ = true;
+  if (!plan_.hosts[0].order.job.no_logs) {
+    PrintMessage(StrCat("job ", plan_.job_id, " begins; `graphctl logs ", plan_.job_id,
+                        "` shows its output again later"));
+  }
   const std::string go = nlohmann::json({{"t", "go"}, {"port", master_port_}}).dump();
   for (Host& each : hosts_) each.link->Send(go);
 }
@@ -188,17 +193,25 @@ void JobRunner::OnExit(size_t index, const nlohmann::json& header) {
   if (code != 0 && !ending) {
     const std::string how =
         signal ? StrCat("was killed by signal ", signal) : StrCat("exited with code ", code);
-    const std::string& log_dir = plan_.hosts[index].order.job.log_dir;
-    End(code, StrCat(TrainerName(plan_.hosts[index].order, rank), " on ", plan_.hosts[index].name,
-                     " ", how, "; ended the job",
-                     log_dir.empty() ? ""
-                                     : StrCat(". Its output is in ", log_dir, "/trainer-", rank,
-                                              ".log on that host")));
-    return;
+    return End(code,
+               StrCat(TrainerName(plan_.hosts[index].order, rank), " on ", plan_.hosts[index].name,
+                      " ", how),
+               StrCat("; ended the job", WhereLogsAre(index, rank)));
   }
   int left = 0;
   for (const Host& host : hosts_) left += host.trainers_left;
   if (left == 0) End(0, "");
+}
+
+// Returns the end of a message about a trainer, which says where its output can be read again.
+std::string JobRunner::WhereLogsAre(size_t index, int rank) const {
+  const JobSpec& job = plan_.hosts[index].order.job;
+  if (!job.log_dir.empty()) {
+    return StrCat(". Its output is in ", job.log_dir, "/trainer-", rank, ".log on that host");
+  }
+  if (job.no_logs) return {};
+  return StrCat("; `graphctl logs ", plan_.job_id,
+                "` with the same options shows its output again");
 }
 
 // Lets the hosts continue alone once the trainers of all of them run.
@@ -223,9 +236,9 @@ void JobRunner::OnOver(const nlohmann::json& header) {
 void JobRunner::OnSignal(int number) {
   signals_++;
   if (signals_ == 1) {
-    End(128 + number, number == SIGINT ? "interrupted; ending the job (interrupt again to kill it)"
-                                       : StrCat("received signal ", number, "; ending the job"));
-    return;
+    return number == SIGINT
+               ? End(128 + number, "interrupted", "; ending the job (interrupt again to kill it)")
+               : End(128 + number, StrCat("received signal ", number), "; ending the job");
   }
   for (Host& host : hosts_) {
     if (!host.closed && host.link) host.link->Send("{\"t\":\"kill\"}");
@@ -233,14 +246,18 @@ void JobRunner::OnSignal(int number) {
   end_deadline_ = std::min(end_deadline_, Clock::now() + std::chrono::seconds(2));
 }
 
-void JobRunner::End(int code, const std::string& why) {
+void JobRunner::End(int code, const std::string& why, const std::string& advice) {
   if (ending_) return;
   ending_ = true;
   exit_code_ = code;
-  if (!why.empty()) PrintMessage(why);
+  if (!why.empty()) PrintMessage(why + advice);
   end_deadline_ = Clock::now() + kEndTimeout;
+  const std::string outcome = nlohmann::json({{"t", "outcome"}, {"code", code}, {"text", why}})
+                                  .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   for (Host& host : hosts_) {
-    if (host.link) host.link->End();
+    if (!host.link) continue;
+    host.link->Send(outcome);
+    host.link->End();
   }
 }
 

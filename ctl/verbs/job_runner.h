@@ -40,6 +40,7 @@ class JobRunner {
   void OnFrame(size_t index, const HostEvent& event);
   void OnReady(size_t index, const nlohmann::json& header);
   void OnExit(size_t index, const nlohmann::json& header);
+  std::string WhereLogsAre(size_t index, int rank) const;
   void OnStarted(size_t index);
   void OnOver(const nlohmann::json& header);
   void OnSignal(int number);
@@ -52,7 +53,9 @@ class JobRunner {
   // notice.
   void NoticeSilence();
   // Ends the job; the first call decides the exit code.
-  void End(int code, const std::string& why);
+  // Ends the job on all hosts, which keep its exit code and `why`; a message shows `why` and
+  // `advice`. An empty `why`: all trainers have succeeded.
+  void End(int code, const std::string& why, const std::string& advice = "");
   bool AllClosed() const;
   const std::string& LabelOf(int rank) const;
 

@@ -225,7 +225,8 @@ void AddLaunch(CLI::App& app, const UserCommand& command) {
   verb->add_option(
       Flags("log_dir"), launch.log_dir,
       "Directory on each host, relative to --workspace, for the output of its trainers: "
-      "DIR/JOB/trainer-RANK.log (default: no files)");
+      "DIR/JOB/trainer-RANK.log (default: the host's directory of the job, see graphctl logs)");
+  verb->add_flag(Flags("no_logs"), launch.no_logs, "Keep no output of the trainers on their hosts");
   verb->add_flag(Flags("keep_alive"), arguments->hosts.server.keep_alive,
                  "Keep servers that this command starts running after the job");
   verb->add_option(Flags("server_grace"), launch.server_grace,

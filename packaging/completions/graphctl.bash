@@ -164,13 +164,14 @@ _graphctl() {
         --trainer_hosts --part_config --num_servers --state_dir --durability --memory_dir
         --embedding_memory --graphd --keys --secret --insecure --start_timeout --launcher
         --num_trainers --num_samplers --row_cache --num_omp_threads --extra_envs --master_port
-        --log_dir --keep_alive --server_grace --detach --max_restarts --min_trainers
+        --log_dir --no_logs --keep_alive --server_grace --detach --max_restarts --min_trainers
         --graph_format --dry_run --json'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
         --ssh-accept-new --connect-timeout --host-timeout --trainer-hosts --part-config
         --num-servers --state-dir --memory-dir --embedding-memory --start-timeout --num-trainers
         --num-samplers --row-cache --num-omp-threads --extra-envs --master-port --log-dir
-        --keep-alive --server-grace --max-restarts --min-trainers --graph-format --dry-run'
+        --no-logs --keep-alive --server-grace --max-restarts --min-trainers --graph-format
+        --dry-run'
       ;;
     'attach')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port

@@ -39,8 +39,12 @@ def parse(arguments):
     parser.add_argument("--jobs", type=int, default=1, help="tests that run at once (1)")
     parser.add_argument("--build", default=os.path.join(ROOT, "build", "dev"),
                         help="build tree (build/dev)")  # fmt: skip
+    parser.add_argument("--results", default=BUILD, metavar="FOLDER",
+                        help="where results are kept (build/compatibility)")  # fmt: skip
     parser.add_argument("--write_docs", action="store_true",
                         help="write the tables of docs/compatibility.md")  # fmt: skip
+    parser.add_argument("--check", action="store_true",
+                        help="compare results with docs/compatibility.md; 1: it has others")  # fmt: skip
     return parser.parse_args(arguments)
 
 
@@ -50,7 +54,7 @@ class Runner:
     def __init__(self, options, library, folder):
         self._options, self._library, self._folder = options, library, os.path.realpath(folder)
         self._python = os.path.join(ROOT, "build", "python", "bin", "python3")
-        self.results_file = os.path.join(BUILD, f"{library}.json")
+        self.results_file = os.path.join(options.results, f"{library}.json")
 
     def _environment(self, work):
         paths = [os.path.join(HERE, "shim"), os.path.join(BUILD, "packages"),
@@ -174,7 +178,7 @@ def main(arguments):
     options = parse(arguments)
     if options.jobs > 1 and os.geteuid() != 0:
         sys.exit("--jobs: DGL's tests write to the same folders; run one at a time, or as root")
-    os.makedirs(BUILD, exist_ok=True)
+    os.makedirs(options.results, exist_ok=True)
     packages = os.path.join(BUILD, "packages")
     if not os.path.exists(os.path.join(packages, "pytest")):
         subprocess.run([os.path.join(ROOT, "build", "python", "bin", "pip"), "install", "--quiet",
@@ -197,6 +201,11 @@ def main(arguments):
                 known.update((each["test"], each) for each in found)
                 with open(runner.results_file, "w", encoding="utf-8") as file:
                     json.dump(list(known.values()), file, indent=1)
+    page = os.path.join(ROOT, "docs", "compatibility.md")
     if options.write_docs:
-        tables.write(BUILD, os.path.join(ROOT, "docs", "compatibility.md"))
+        tables.write(options.results, page)
+    if options.check:
+        differences = tables.differences(options.results, page)
+        print("\n".join(differences) or "docs/compatibility.md says the same")
+        return 1 if differences else 0
     return 0

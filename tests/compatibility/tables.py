@@ -26,14 +26,75 @@ def write(build, page):
         file.write(text)
 
 
-def _tables(library, results):
+def rows(page, library):
+    """Returns the results and the reason of each function in the page: {(file, function): (result,
+    reason)}."""
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    _, _, text = text.partition(f"<!-- begin {library} -->")
+    text, _, _ = text.partition(f"<!-- end {library} -->")
+    found, name = {}, ""
+    for line in text.splitlines():
+        title = re.fullmatch(r"`(\S+)`:", line)
+        row = re.fullmatch(r"\| `(.+?)` \| ([a-z0-9, ]+) \| (.*) \|", line)
+        if title:
+            name = title[1]
+        elif row and name:
+            found[name, row[1]] = row[2], row[3]
+    return found
+
+
+def differences(build, page):
+    """Returns where the results in `build` differ from the page's tables, as sentences. A function may
+    have another number of cases, since ports of tests have fewer."""
+    found = []
+    for library in ("dgl", "pyg"):
+        results_file = os.path.join(build, f"{library}.json")
+        if not os.path.exists(results_file):
+            continue
+        with open(results_file, encoding="utf-8") as file:
+            by_file = _by_file(json.load(file))
+        listed = rows(page, library)
+        for file, functions in by_file.items():
+            for function, cases in functions.items():
+                found += _differences(library, file, function, cases, listed.get((file, function)))
+    return found
+
+
+def _differences(library, file, function, cases, listed):
+    where = f"{file}: {function}"
+    if listed is None:
+        return [f"{where} is not in the tables; run with --write_docs"]
+    found = []
+    kinds = set(re.findall(r"passed|failed|skipped", listed[0]))
+    for each in cases:
+        if each["result"] not in kinds:
+            found.append(f"{where} is listed as {listed[0]}: {each['test']} {each['result']}: "
+                         f"{each['error']}")  # fmt: skip
+        elif each["result"] == "failed":
+            reason = _reasons([each], _reasons_of(library))
+            if reason not in listed[1]:
+                found.append(f"{where} fails for another reason than the listed one: {reason}")
+    return found
+
+
+def _reasons_of(library):
     with open(os.path.join(HERE, "reasons.json"), encoding="utf-8") as file:
-        reasons = json.load(file)[library]
+        return json.load(file)[library]
+
+
+def _by_file(results):
     by_file = {}
     for each in results:
         file, _, test = each["test"].partition("::")
         function = test.partition("[")[0] or "(the whole file)"
         by_file.setdefault(file, {}).setdefault(function, []).append(each)
+    return by_file
+
+
+def _tables(library, results):
+    reasons = _reasons_of(library)
+    by_file = _by_file(results)
     lines = ["| file | passed | failed | skipped |", "|---|---|---|---|"]
     for file, functions in by_file.items():
         cases = [each["result"] for some in functions.values() for each in some]

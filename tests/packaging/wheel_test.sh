@@ -84,9 +84,8 @@ find root/srv -mindepth 1 -maxdepth 1 -not -name env -not -name wheel_trainer.py
 # brings a compiler, so PyPI's is taken, for the NumPy of Debian's PyTorch.
 venv/bin/pip download --disable-pip-version-check --dest plots 'matplotlib<3.9' 'numpy<1.25' >pip.log 2>&1 ||
   { cat pip.log; exit 1; }
-mkdir -p root/srv/graphd/{docs,examples,tests/python,tests/tools}
-cp "$source_dir/docs/python.md" root/srv/graphd/docs
-cp "$source_dir/examples/train_dist.py" root/srv/graphd/examples
+# The page and its example come with the wheel.
+mkdir -p root/srv/graphd/tests/{python,tools}
 cp "$source_dir"/tests/python/{support,tutorial_test}.py root/srv/graphd/tests/python
 cp "$source_dir/tests/tools/free_ports.py" root/srv/graphd/tests/tools
 cp -r wheels plots root/srv
@@ -103,6 +102,8 @@ unshare --mount sh -ec '
     python3 -m venv --system-site-packages tutorial
     pip install --disable-pip-version-check --no-index --find-links wheels --find-links plots \
       graphd matplotlib >pip.log 2>&1 || { cat pip.log; exit 1; }
+    python3 -m graphd.examples graphd/docs
+    mv graphd/docs/tutorial.md graphd/docs/python.md
     GRAPHD_BIN_DIR=/srv/tutorial/bin python3 graphd/tests/python/tutorial_test.py \
       Tutorial.test_every_step"'
 rm -r root

@@ -3,6 +3,8 @@
 model of PyG learns from them."""
 
 import copy
+import os
+import re
 
 import torch
 from torch_geometric.data import HeteroData
@@ -10,6 +12,7 @@ from torch_geometric.loader import NeighborLoader, NodeLoader
 from torch_geometric.nn import SAGEConv, to_hetero
 
 import graphd
+import jobs
 import support
 from graphd.device import DeviceRowCache
 from graphd.pyg import FeatureStore, GraphStore, NeighborSampler
@@ -300,6 +303,17 @@ class Training(support.GraphTest):
                 optimizer.step()
                 right += int((scores.argmax(1) == labels).sum())
         self.assertGreater(right / len(ids), 0.8)
+
+
+class Job(jobs.JobTest):
+    def test_a_script_with_pygs_loader_alone_learns_on_two_hosts(self):
+        script = "train_dist_pyg_stores.py"
+        with open(os.path.join(jobs.ROOT, "examples", script), encoding="utf-8") as file:
+            loaders = re.findall(r"^(?:from|import) .*oader.*$", file.read(), re.MULTILINE)
+        self.assertEqual(loaders, ["from torch_geometric.loader import NeighborLoader"])
+        self.small()
+        output = self.job(script, "small", "--num_epochs", "6", *jobs.SMALL)
+        self.assertGreater(self.result(output), 0.85)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,6 @@ class Tutorial(unittest.TestCase):
             GRAPHD_STATE_DIR=os.path.join(folder, "state"),
             PATH=f"{folder}/bin:{support.BIN}:{os.environ['PATH']}",
             HOME=folder,
-            EXAMPLES=os.path.join(ROOT, "examples"),
         )
         os.mkdir(os.path.join(folder, "bin"))
         python = os.path.join(folder, "bin", "python3")

@@ -123,10 +123,12 @@ int JobFollower::Conclude() {
       PrintMessage(StrCat(label(i), ": it has left job ", follow_.job,
                           ", which goes on: ", ValueOr(host.state, "reason", "")));
     } else if (!host.lives) {
-      PrintMessage(StrCat(label(i), ": the supervisor of job ", follow_.job,
-                          " was killed, or the host was restarted; its trainers ended with it. "
-                          "What it said is in ",
-                          host.directory, "/supervisor.log there"));
+      PrintMessage(
+          StrCat(label(i), ": the supervisor of job ", follow_.job,
+                 " was killed, or the host was restarted; its trainers ended with it",
+                 ValueOr(host.state, "detached", false)
+                     ? StrCat(". What it said is in ", host.directory, "/supervisor.log there")
+                     : ""));
       if (failure == 0) failure = ExitCode(ErrorCode::kUnavailable);
     }
   }

@@ -8,8 +8,7 @@
 namespace graphd::ctl {
 
 void AddJobOptions(CLI::App& verb, JobOptions& options) {
-  verb.add_option("JOB", options.job, "The job's id, as `graphctl launch --detach` printed it")
-      ->required();
+  verb.add_option("JOB", options.job, "The job's id, as `graphctl launch` told it")->required();
   AddServerName(verb, options.hosts);
   AddHostOptions(verb, options.hosts);
   AddTrainerHostsOption(verb, options.hosts);

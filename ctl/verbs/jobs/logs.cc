@@ -29,7 +29,7 @@ struct LogsArguments {
 
 void AddLogs(CLI::App& app) {
   auto arguments = std::make_shared<LogsArguments>();
-  CLI::App* verb = app.add_subcommand("logs", "Show the output of a detached job");
+  CLI::App* verb = app.add_subcommand("logs", "Show the output of a job");
   verb->footer(kLogsExamples);
   AddJobOptions(*verb, arguments->job);
   verb->add_option("--lines", arguments->lines,

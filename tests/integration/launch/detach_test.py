@@ -16,10 +16,6 @@ WORK = "echo up $RANK; while [ ! -e finish ]; do sleep 0.02; done; echo done $RA
 
 
 class DetachTest(GraphctlTest):
-    def setUp(self):
-        super().setUp()
-        self.environment["GRAPHD_JOBS_DIR"] = self.path("state")
-
     def detach(self, *arguments, trainers=1):
         """Launches a detached job; returns its id."""
         done = self.launch("--detach", *arguments, trainers=trainers)
@@ -232,7 +228,7 @@ class Detached(DetachTest):
             self.assertIn("give --ip_config", unknown.stderr)
             unknown = self.on_job(verb, "1120-130501-1")
             self.assertEqual(unknown.returncode, 3)
-            self.assertIn("`graphctl launch --detach` starts one", unknown.stderr)
+            self.assertIn("`graphctl launch` starts one", unknown.stderr)
             wrong = self.graphctl(verb, "../x")
             self.assertEqual(wrong.returncode, 2)
             self.assertIn("is not the id of a job", wrong.stderr)

@@ -127,6 +127,7 @@ class GraphctlTest(ProcessTest):
         name, value = self.mark.split("=")
         self.environment = dict(os.environ, GRAPHD_RUNTIME_DIR=self.runtime,
                                 GRAPHD_STATE_DIR=os.path.join(self.workspace, "state"),
+                                GRAPHD_JOBS_DIR=os.path.join(self.workspace, "state"),
                                 **{name: value})
         partition(self.workspace, 2)
         self.ports = free_ports(2)

@@ -31,6 +31,7 @@ HostOrder SomeOrder() {
   order.job.job_id = "j1";
   order.job.workspace = "/w";
   order.job.log_dir = "/w/logs/j1";
+  order.job.no_logs = true;
   order.job.command = {{"echo", "it's \"here\"\n", ""}, false};
   order.job.master_addr = "10.0.0.1";
   order.job.world_size = 4;

@@ -63,6 +63,30 @@ TEST(LaunchPlan, EachJobHasADirectoryForLogsBelowLogDir) {
   EXPECT_EQ(log_dir("/var/log/jobs"), "/var/log/jobs/job");
 }
 
+TEST(LaunchPlan, RefusesNoLogsWhereLogsAreNeeded) {
+  const auto error_of = [](bool detach, int max_restarts, const std::string& log_dir) {
+    LaunchOptions options;
+    options.workspace = "/w";
+    options.no_logs = true;
+    options.detach = detach;
+    options.max_restarts = max_restarts;
+    options.log_dir = log_dir;
+    options.command = {{"true"}, true};
+    const std::string line = "127.0.0.1";
+    try {
+      MakeLaunchPlan(options, ParseIpConfig(line, "ip_config"), line, "job", "a secret",
+                     [](const std::string&) { return true; });
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(error_of(false, 0, ""), "");
+  EXPECT_THAT(error_of(true, 0, ""), HasSubstr("--detach"));
+  EXPECT_THAT(error_of(false, 1, ""), HasSubstr("--max_restarts"));
+  EXPECT_THAT(error_of(false, 0, "logs"), HasSubstr("--log_dir"));
+}
+
 TEST(LaunchPlan, HostsKnowWhetherOtherMachinesMustReachThem) {
   const std::string lines = "10.0.0.1\n10.0.0.2\n";
   EXPECT_TRUE(PlanOf(lines, 1, false).hosts[0].order.server.among_others);

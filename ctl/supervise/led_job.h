@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <sys/types.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ctl/plan/host_order.h"
+#include "ctl/supervise/job_directory.h"
+#include "ctl/supervise/job_state.h"
+
+namespace graphd::ctl {
+
+// The record of a job that its launcher leads, on one host: in the same directory and form as
+// JobPart keeps its own, so that `graphctl logs` and `wait` work after the job's end, too.
+// Not thread-safe.
+class LedJob {
+ public:
+  // Makes the job's directory. Throws as JobDirectory::Make does.
+  explicit LedJob(const HostOrder& order);
+
+  const JobDirectory& directory() const noexcept { return directory_; }
+
+  void OnTrainers(const std::vector<std::pair<int, pid_t>>& pids_by_rank);
+  void OnExit(int rank, int code, int signal);
+  // Notes how the job ends. An empty reason: all trainers have succeeded. The first call counts.
+  void SetOutcome(int code, const std::string& reason);
+  // Notes that nothing of the job remains on this host.
+  void End();
+
+ private:
+  void Keep();
+
+  JobDirectory directory_;
+  JobState state_;
+  JobHost own_;
+  bool has_outcome_ = false;
+};
+
+}  // namespace graphd::ctl
