@@ -2,6 +2,7 @@
 #pragma once
 #include <kj/async.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,6 +14,11 @@
 #include "wire/connection.h"
 
 namespace graphd {
+
+// Returns a text of a message or, if it has more than `most` bytes, as many as show that.
+inline std::string CopyOf(capnp::Text::Reader text, size_t most) {
+  return {text.begin(), std::min(text.size(), most + 1)};
+}
 
 // The stores that checkpoint calls work on, and the client whose calls they are. Copied by each
 // service of the client; used on the connection's data thread.

@@ -10,6 +10,15 @@
 namespace graphd {
 namespace {
 
+// The memory that a name takes beside its characters, in a map or a set.
+constexpr size_t kBytesPerName = 128;
+
+size_t BytesOf(const TensorShare& share) {
+  const TensorSpec& spec = share.info.spec;
+  return sizeof share + spec.name.size() + spec.row_shape.size() * sizeof spec.row_shape[0] +
+         share.info.job_id.size() + share.info.holder.size();
+}
+
 std::vector<TensorShare> ChooseShares(const store::TensorHost& host, const ServedGraph& graph,
                                       std::set<std::string> names) {
   const bool all = names.empty();
@@ -40,6 +49,9 @@ void CheckpointMaking::Prepare(store::CheckpointCatalog& catalog, const std::str
                                const std::string& id, std::set<std::string> names) {
   const MutexLock lock(mutex_);
   shares_ = ChooseShares(tensors_, *graph_, std::move(names));
+  size_t bytes = sizeof *this + kBytesPerName + name.size() + id.size();
+  for (const TensorShare& share : shares_) bytes += BytesOf(share);
+  charge_.Add(bytes);
   making_ = catalog.own().Begin(name, id);
   tensors_.store().PrepareCheckpoint();
 }
@@ -69,6 +81,8 @@ uint64_t CheckpointMaking::Take() {
 void CheckpointMaking::AddFile(const std::string& file, uint64_t offset,
                                std::span<const std::byte> data) {
   const MutexLock lock(mutex_);
+  // Each file begins with a piece at 0, and its name is kept until the end.
+  if (offset == 0) charge_.Add(kBytesPerName + file.size());
   making_->AddFile(file, offset, data);
 }
 

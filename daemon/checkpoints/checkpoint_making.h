@@ -13,6 +13,7 @@
 #include "daemon/graph/served_graph.h"
 #include "store/checkpoint/catalog.h"
 #include "store/tensor_host.h"
+#include "wire/memory_account.h"
 
 namespace graphd {
 
@@ -21,9 +22,11 @@ namespace graphd {
 // the calls under way; thread-safe: one mutex, held for a whole step.
 class CheckpointMaking {
  public:
-  // `graph` is the version whose rows are saved; `tensors` outlives this.
-  CheckpointMaking(std::shared_ptr<const ServedGraph> graph, store::TensorHost& tensors)
-      : graph_(std::move(graph)), tensors_(tensors) {}
+  // `graph` is the version whose rows are saved; `tensors` outlives this. What this keeps in memory
+  // is added to `charge`; if that is refused, methods throw Error(kOverloaded).
+  CheckpointMaking(std::shared_ptr<const ServedGraph> graph, store::TensorHost& tensors,
+                   MemoryCharge charge)
+      : graph_(std::move(graph)), tensors_(tensors), charge_(std::move(charge)) {}
   CheckpointMaking(const CheckpointMaking&) = delete;
   CheckpointMaking& operator=(const CheckpointMaking&) = delete;
 
@@ -55,6 +58,7 @@ class CheckpointMaking {
   const std::shared_ptr<const ServedGraph> graph_;
   store::TensorHost& tensors_;
   Mutex mutex_{Mutex::kHeldLong};
+  MemoryCharge charge_ GRAPHD_GUARDED_BY(mutex_);
   std::unique_ptr<store::CheckpointSet::Making> making_ GRAPHD_GUARDED_BY(mutex_);
   std::vector<TensorShare> shares_ GRAPHD_GUARDED_BY(mutex_);
   std::unique_ptr<store::WriteBarrierHold> hold_ GRAPHD_GUARDED_BY(mutex_);

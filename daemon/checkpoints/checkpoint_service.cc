@@ -2,6 +2,7 @@
 #include "daemon/checkpoints/checkpoint_service.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "base/file.h"
@@ -9,12 +10,33 @@
 #include "daemon/checkpoints/making_service.h"
 #include "daemon/checkpoints/original_ids.h"
 #include "daemon/requests/wire_ids.h"
+#include "graph/tensor_rows.h"
 #include "store/checkpoint/reader.h"
 
 namespace graphd {
 namespace {
 
 constexpr uint64_t kMaxAnswerBytes = uint64_t{64} << 20;
+// The most tensors that a checkpoint can be wanted of; no daemon has more.
+constexpr kj::uint kMaxTensors = 4096;
+
+// Returns the names of the tensors that a client wants to be saved. Their sizes are checked before
+// they are copied, because a short message can name a long text many times.
+std::set<std::string> ReadNames(capnp::List<capnp::Text>::Reader in) {
+  if (in.size() > kMaxTensors) {
+    Throw(ErrorCode::kInvalid, "a checkpoint of ", in.size(), " tensors is wanted; at most ",
+          kMaxTensors, " are possible");
+  }
+  std::set<std::string> names;
+  for (const auto name : in) {
+    if (name.size() > kMaxTensorName) {
+      Throw(ErrorCode::kInvalid, "a tensor's name has ", name.size(), " bytes; at most ",
+            kMaxTensorName, " are possible");
+    }
+    names.emplace(name.begin(), name.size());
+  }
+  return names;
+}
 
 using store::CheckpointSet;
 
@@ -70,13 +92,18 @@ struct Bytes {
 kj::Promise<void> CheckpointService::prepare(PrepareContext context) {
   AsKj([&] { context_.requests->Require(Role::kWriter, "make checkpoints"); });
   auto params = context.getParams();
-  std::set<std::string> names;
-  for (const auto name : params.getTensors()) names.insert(name.cStr());
-  auto making = std::make_shared<CheckpointMaking>(context_.graph, context_.tensors);
+  const std::set<std::string> names = AsKj([&] { return ReadNames(params.getTensors()); });
+  // It has an account of its own: a connection with nothing charged can always send short messages.
+  const auto& account = context_.requests->buffers()->account();
+  auto making = std::make_shared<CheckpointMaking>(
+      context_.graph, context_.tensors,
+      MemoryCharge(account == nullptr ? nullptr : account->Sibling("the checkpoint it makes")));
   return context_.RunOnSaves(
       context_.requests->Begin("checkpoint prepare"), context,
       [making, names, &catalog = context_.catalog, name = std::string(params.getName().cStr()),
-       id = std::string(params.getId().cStr())] { making->Prepare(catalog, name, id, names); },
+       id = CopyOf(params.getId(), CheckpointSet::kMaxId)] {
+        making->Prepare(catalog, name, id, names);
+      },
       [this, making](PrepareResults::Builder results) {
         auto count = context_.requests->CountCapability();
         results.setMaking(kj::heap<MakingService>(context_, making).attach(std::move(count)));
@@ -84,18 +111,23 @@ kj::Promise<void> CheckpointService::prepare(PrepareContext context) {
 }
 
 kj::Promise<void> CheckpointService::list(ListContext context) {
-  auto found = std::make_shared<std::vector<CheckpointSet::Entry>>();
+  struct Found {
+    std::vector<CheckpointSet::Entry> entries;
+    MemoryCharge charge;
+  };
+  auto found = std::make_shared<Found>(Found{{}, context_.requests->NewCharge()});
   return context_.RunOnSaves(
       context_.requests->Begin("checkpoint list"), context,
       [found, &catalog = context_.catalog] {
         for (const auto& set : catalog.All()) {
-          for (CheckpointSet::Entry& entry : set->List()) found->push_back(std::move(entry));
+          auto entries = set->List([&](size_t bytes) { found->charge.Add(bytes); });
+          std::move(entries.begin(), entries.end(), std::back_inserter(found->entries));
         }
       },
       [found](ListResults::Builder results) {
-        auto out = results.initCheckpoints(static_cast<kj::uint>(found->size()));
+        auto out = results.initCheckpoints(static_cast<kj::uint>(found->entries.size()));
         for (kj::uint i = 0; i < out.size(); i++) {
-          const CheckpointSet::Entry& entry = (*found)[i];
+          const CheckpointSet::Entry& entry = found->entries[i];
           out[i].setName(entry.name);
           out[i].setId(entry.id);
           out[i].setManifest(entry.manifest);

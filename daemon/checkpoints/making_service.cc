@@ -72,7 +72,8 @@ kj::Promise<void> MakingService::addFile(AddFileContext context) {
 kj::Promise<void> MakingService::commit(CommitContext context) {
   return context_.RunOnSaves(
       context_.requests->Begin("checkpoint commit"), context,
-      [making = making_, manifest = std::string(context.getParams().getManifest())] {
+      [making = making_,
+       manifest = CopyOf(context.getParams().getManifest(), store::CheckpointSet::kMaxManifest)] {
         making->Commit(manifest);
       });
 }

@@ -18,7 +18,8 @@ namespace graphd {
 // that shows them, http://<address>/, with what /servers tells about this server and others, which
 // are asked for their /status. /ready and /live answer with 200 or 503, for programs that
 // start and replace daemons: whether the daemon takes new jobs, and whether its threads serve their
-// connections. It has a thread and an event loop of its own, so that scrapers hold up no client.
+// connections. It has a thread and an event loop of its own, so that scrapers hold up no client;
+// the thread is watched like others.
 // Connections are bounded in number and time: a new one takes the place of the oldest, so that
 // silent ones keep nobody out. Constructed, used and destroyed by a thread with an event loop.
 class MetricsEndpoint {
@@ -59,6 +60,7 @@ class MetricsEndpoint {
   MetricsPage page_;
   Listener listener_;
   LoopThread loop_;
+  kj::Promise<void> beating_;
   kj::Promise<void> serving_;  // destroyed first: this ends what runs on the loop
 };
 

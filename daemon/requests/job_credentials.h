@@ -25,6 +25,9 @@ struct JobCredentials {
   void Require(const JobCredentials& newcomer, const std::string& job_id) const;
   // Returns whose job it is, as "uid 1000" or "certificate NAME"; empty if it is not known.
   std::string Owner() const;
+  // Returns whether strangers can be told apart from the job's processes: it has a secret, or it is
+  // known whose job it is.
+  bool tells_who() const { return !secret_hash.empty() || uid || !certificate.empty(); }
   // Returns whether both are of the same identity, whatever the secrets.
   bool IsSamePeer(const JobCredentials& other) const {
     return uid == other.uid && certificate == other.certificate && has_secret == other.has_secret;

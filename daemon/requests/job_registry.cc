@@ -26,6 +26,15 @@ std::string NameMissing(const ByRank& here, int world_size) {
   return text;
 }
 
+// Tells the daemon's user that anybody can join a job.
+void WarnOfStrangers(const std::string& job, const Peer& peer) {
+  LogWarning({.job = job, .peer = peer.LogName(), .op = "join"}, "job ", job, " of ",
+             peer.LogName(),
+             " has no secret, and nothing tells whose it is: every client that may ",
+             "connect can join it and change its tensors; set GRAPHD_JOB_SECRET to the same text ",
+             "in all of its processes, or use keys (graphctl keys)");
+}
+
 }  // namespace
 
 const JobCredentials* JobRegistry::Remembered(const std::string& job_id) {
@@ -105,19 +114,19 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, con
     Throw(ErrorCode::kInvalid, "the job has ", member.world_size, " trainers; expected 1 or more");
   }
   Truncate(member.command, kMaxCommand);
-  Callbacks outdated;
+  Callbacks afterwards;
   std::unique_ptr<Membership> membership;
   {
     const MutexLock lock(mutex_);
-    membership = Add(std::move(member), peer, std::move(on_end), outdated);
+    membership = Add(std::move(member), peer, std::move(on_end), afterwards);
   }
-  for (const auto& callback : outdated) callback();
+  for (const auto& callback : afterwards) callback();
   return membership;
 }
 
 std::unique_ptr<JobRegistry::Membership> JobRegistry::Add(JobMember member, const Peer& peer,
                                                           std::function<void()> on_end,
-                                                          Callbacks& outdated) {
+                                                          Callbacks& afterwards) {
   if (closed_)
     Throw(ErrorCode::kUnavailable,
           "this graphd takes no jobs, because it is stopping; start it again, or wait for its "
@@ -146,6 +155,9 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Add(JobMember member, cons
     found->second.world_size = member.world_size;
     found->second.command = member.command;
     NoteChange();
+    if (!found->second.credentials.tells_who()) {
+      afterwards.push_back([job = member.job_id, peer] { WarnOfStrangers(job, peer); });
+    }
     if (observer_ != nullptr) observer_->OnJobJoined(member.job_id);
   }
   Job& job = found->second;
@@ -160,7 +172,7 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Add(JobMember member, cons
           " trainers, but a trainer attaches with a world size of ", member.world_size);
   }
   if (job.command.empty()) job.command = member.command;
-  if (member.role != JobRole::kLauncher) Begin(job, member, outdated);
+  if (member.role != JobRole::kLauncher) Begin(job, member, afterwards);
   if (is_trainer) {
     for (const auto& [other, status] : job.members) {
       if (status.role == JobRole::kTrainer && status.rank == member.rank &&

@@ -201,7 +201,7 @@ class JobRegistry {
   static void FailAll(Waiting waiting, const Error& error);
   using Callbacks = std::vector<std::function<void()>>;
   std::unique_ptr<Membership> Add(JobMember member, const Peer& peer, std::function<void()> on_end,
-                                  Callbacks& outdated) GRAPHD_REQUIRES(mutex_);
+                                  Callbacks& afterwards) GRAPHD_REQUIRES(mutex_);
   void Begin(Job& job, const JobMember& member, Callbacks& outdated) GRAPHD_REQUIRES(mutex_);
   // Throws Error(kDenied) if an operator has ended the job, or new jobs are refused and it is one.
   void CheckWanted(const std::string& job_id) GRAPHD_REQUIRES(mutex_);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "base/log.h"
 #include "base/strings.h"
@@ -23,6 +24,11 @@ bool IsSocket(int fd) {
 }
 
 }  // namespace
+
+DescriptorStore::DescriptorStore(std::map<std::string, UniqueFd> passed)
+    : passed_(std::move(passed)) {
+  for (const auto& each : passed_) names_.insert(each.first);
+}
 
 DescriptorStore DescriptorStore::FromServiceManager() {
   DescriptorStore store;

@@ -19,6 +19,9 @@ namespace graphd {
 // A name has at most 255 printable ASCII characters without ':'. Used by one thread at a time.
 class DescriptorStore {
  public:
+  DescriptorStore() = default;
+  // Has these descriptors, by name, as if the service manager had passed them.
+  explicit DescriptorStore(std::map<std::string, UniqueFd> passed);
   // Takes over what the service manager passed to this process. Call it once, before threads start,
   // because it changes the environment. If a name occurs twice, one of its descriptors is closed.
   static DescriptorStore FromServiceManager();

@@ -13,6 +13,7 @@
 #include "base/strings.h"
 #include "format/io/checksum.h"
 #include "restart/kept_graph.capnp.h"
+#include "wire/bounded_list.h"
 #include "wire/graph_messages.h"
 #include "wire/received_graph.h"
 
@@ -195,10 +196,13 @@ KeptGraph TakeAll(DescriptorStore& store, UniqueFd manifest, const std::string& 
     Throw(ErrorCode::kInvalid, "it is ", graph.part_config, ", expected ", part_config);
   }
   std::vector<PartId> kept_parts;
-  for (auto partition : root.getPartitions()) kept_parts.push_back(partition.getPart());
-  if (kept_parts != parts)
+  for (auto partition : BoundedList(root.getPartitions(), "partitions")) {
+    kept_parts.push_back(partition.getPart());
+  }
+  if (kept_parts != parts) {
     Throw(ErrorCode::kInvalid, "it has partitions other than those to serve");
-  for (auto file : root.getFiles()) {
+  }
+  for (auto file : BoundedList(root.getFiles(), "files")) {
     graph.files.push_back({file.getPath().cStr(), file.getDevice(), file.getInode(),
                            file.getBytes(), file.getModified()});
     const FileStamp& stamp = graph.files.back();
@@ -206,23 +210,28 @@ KeptGraph TakeAll(DescriptorStore& store, UniqueFd manifest, const std::string& 
       Throw(ErrorCode::kInvalid, stamp.path, " has changed since it was loaded");
     }
   }
+  const ReceivedGraph received(root.getGraph(), kSource);
+  // Before memory is allocated for as many.
+  for (const ReceivedGraph::Missing& missing : received.missing()) {
+    auto& taken = missing.is_edge ? graph.edge_owners : graph.node_owners;
+    taken = TakeSegment(store, missing.is_edge ? root.getEdgeOwners() : root.getNodeOwners());
+    if (taken->layout().arrays() != LayoutOfOwners(missing.size).arrays()) {
+      Throw(ErrorCode::kCorrupt, "its partition book has another size");
+    }
+  }
   const auto meta =
-      ReceivedGraph(root.getGraph(), kSource)
-          .Complete([&](const ReceivedGraph::Missing& missing, std::span<int32_t> owners) {
-            const auto kept = missing.is_edge ? root.getEdgeOwners() : root.getNodeOwners();
-            const auto taken = TakeSegment(store, kept);
-            if (taken->layout().arrays() != LayoutOfOwners(missing.size).arrays()) {
-              Throw(ErrorCode::kCorrupt, "its partition book has another size");
-            }
-            std::ranges::copy(taken->array(kOwners).as<int32_t>(), owners.begin());
-            (missing.is_edge ? graph.edge_owners : graph.node_owners) = taken;
-          });
+      received.Complete([&](const ReceivedGraph::Missing& missing, std::span<int32_t> owners) {
+        const Segment& taken = missing.is_edge ? *graph.edge_owners : *graph.node_owners;
+        std::ranges::copy(taken.array(kOwners).as<int32_t>(), owners.begin());
+      });
   for (auto partition : root.getPartitions()) {
     std::vector<std::shared_ptr<const Segment>> segments;
-    for (auto each : partition.getSegments()) segments.push_back(TakeSegment(store, each));
+    for (auto each : BoundedList(partition.getSegments(), "segments")) {
+      segments.push_back(TakeSegment(store, each));
+    }
     graph.partitions.push_back(
         std::make_shared<const Partition>(meta, partition.getPart(), std::move(segments)));
-    for (auto each : partition.getIndexes()) {
+    for (auto each : BoundedList(partition.getIndexes(), "indexes")) {
       graph.indexes[{partition.getPart(), ReadIndex(each.getIndex())}] =
           TakeSegment(store, each.getSegment());
     }

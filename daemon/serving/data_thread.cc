@@ -9,8 +9,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/threads/watched_thread.h"
-#include "daemon/serving/thread_watch.h"
 
 namespace graphd {
 namespace {
@@ -100,19 +98,6 @@ kj::Promise<void> DataThread::ServeStream(kj::Own<kj::AsyncIoStream> stream, Pee
   auto gone = served->connection.OnDisconnect().exclusiveJoin(
       WhenUseless(timer, *served, peer.LogName(), info_, number));
   return gone.attach(kj::mv(ending), kj::mv(served));
-}
-
-kj::Promise<void> DataThread::Beat(std::string name) {
-  return loop_.executor().executeAsync([this, name = std::move(name)] {
-    return CountTurns().attach(kj::heap<WatchedThread>(name, ThreadWatch::kLongestOfLoop));
-  });
-}
-
-kj::Promise<void> DataThread::CountTurns() {
-  return loop_.timer().afterDelay(ThreadWatch::kPeriod.count() * kj::SECONDS).then([this] {
-    WatchedThread::CountProgress();
-    return CountTurns();
-  });
 }
 
 }  // namespace graphd

@@ -3,8 +3,10 @@
 #include <kj/async.h>
 
 #include <string>
+#include <utility>
 
 #include "daemon/serving/daemon_service.h"
+#include "daemon/serving/loop_beat.h"
 #include "wire/loop_thread.h"
 
 namespace graphd {
@@ -21,15 +23,13 @@ class DataThread {
   // fulfilled when the peer has disconnected. Call on a thread with an event loop.
   kj::Promise<void> Serve(UniqueFd fd, Peer peer);
 
-  // Makes the thread a watched one of this name, which counts progress while its event loop turns,
-  // until the promise is dropped. Call on a thread with an event loop.
-  kj::Promise<void> Beat(std::string name);
+  // Calls BeatOf for the thread's event loop.
+  kj::Promise<void> Beat(std::string name) { return BeatOf(loop_, std::move(name)); }
 
  private:
   // Serves a connection on the loop's thread. `entry` may be null; `number` is the socket's.
   kj::Promise<void> ServeStream(kj::Own<kj::AsyncIoStream> stream, Peer peer,
                                 std::unique_ptr<LivingCertificates::Entry> entry, int number);
-  kj::Promise<void> CountTurns();
 
   ServiceContext& context_;
   const DaemonInfo& info_;

@@ -381,11 +381,19 @@ kj::Promise<void> TensorService::LastStep(LastStepContext context, const Request
   return kj::READY_NOW;
 }
 
-kj::Promise<void> TensorService::ListTensors(ListTensorsContext context, const RequestPtr&) {
-  const std::vector<TensorShare> all = host_.List(member_.job_id(), meta_);
-  auto out = context.getResults().initTensors(static_cast<kj::uint>(all.size()));
-  for (kj::uint i = 0; i < out.size(); i++) WriteShare(all[i], out[i]);
-  return kj::READY_NOW;
+kj::Promise<void> TensorService::ListTensors(ListTensorsContext context,
+                                             const RequestPtr& request) {
+  // Thousands of tensors take many milliseconds.
+  auto all = std::make_shared<std::vector<TensorShare>>();
+  return requests_
+      .RunOn(requests_.pools().compute, request, 1,
+             [all, &host = host_, job = member_.job_id(), meta = meta_](size_t, WorkerScratch&) {
+               *all = host.List(job, meta);
+             })
+      .then([all, context]() mutable {
+        auto out = context.getResults().initTensors(static_cast<kj::uint>(all->size()));
+        for (kj::uint i = 0; i < out.size(); i++) WriteShare((*all)[i], out[i]);
+      });
 }
 
 }  // namespace graphd

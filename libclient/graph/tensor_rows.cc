@@ -8,16 +8,16 @@
 namespace graphd {
 namespace {
 
-constexpr size_t kMaxName = 255;
 constexpr size_t kMaxExtents = 8;
 constexpr uint64_t kMaxRowBytes = uint64_t{1} << 24;
 constexpr int64_t kMaxRows = int64_t{1} << 48;
 
 void CheckName(const std::string& name) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  if (name.empty() || name.size() > kMaxName || std::any_of(name.begin(), name.end(), is_control)) {
-    Throw(ErrorCode::kInvalid, "a tensor's name must have 1 to ", kMaxName,
-          " bytes and no control characters, not be '", name.substr(0, kMaxName), "'");
+  if (name.empty() || name.size() > kMaxTensorName ||
+      std::any_of(name.begin(), name.end(), is_control)) {
+    Throw(ErrorCode::kInvalid, "a tensor's name must have 1 to ", kMaxTensorName,
+          " bytes and no control characters, not be '", name.substr(0, kMaxTensorName), "'");
   }
   if (!IsUtf8(name)) Throw(ErrorCode::kInvalid, "the name of a tensor is not UTF-8; rename it");
 }

@@ -7,6 +7,8 @@
 
 namespace graphd {
 
+inline constexpr size_t kMaxTensorName = 255;  // bytes
+
 // The distribution of a tensor's rows over partitions: an id map, and the type in it that the rows
 // belong to.
 struct TensorRows {

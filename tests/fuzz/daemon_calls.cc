@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <kj/exception.h>
-
 #include <array>
-#include <deque>
-#include <optional>
+#include <memory>
 #include <set>
 
 #include "base/strings.h"
-#include "tests/fuzz/daemon_services.h"
 #include "tests/fuzz/target.h"
+#include "tests/fuzz/typed_calls.h"
 #include "tests/fuzz/wire_input.h"
 #include "wire/graph_messages.h"
 
 // Makes calls of a daemon with the protocol's own client: the input chooses up to three connections
 // with a role each, the calls, their order and their parameters, which may be out of range, what is
-// dropped before it is answered, and when a connection ends. Any answer is right but an error of
-// the kind "internal", which means that something was not checked.
+// dropped before it is answered, and when a connection ends. Calls of operators are those of
+// control_calls.cc.
 
 namespace graphd::fuzz {
 namespace {
@@ -25,60 +22,32 @@ using C = wire::Checkpoints;
 
 constexpr size_t kConnections = 3;
 constexpr int kMaxCalls = 60;
-constexpr int kWaitMilliseconds = 5;
 
-// The state of an input's calls, which their callbacks may use after the input has ended.
-struct Answers {
-  int open = 0;
-  std::set<uint32_t> tables{1, 2, 3, 4};
-  std::optional<std::string> internal;
-};
-
-// A client's end of a connection.
-struct Client {
-  Client(DaemonServices& services, UniqueFd fd, bool is_unix)
-      : connection(WrapSocket(*services.io().lowLevelProvider, std::move(fd), true), is_unix,
-                   BufferPool::Create(), capnp::rpc::twoparty::Side::CLIENT, nullptr),
-        daemon(connection.Bootstrap()) {}
-  Connection connection;
-  wire::Daemon::Client daemon;
+struct Client : TypedClient {
+  using TypedClient::TypedClient;
   kj::Maybe<S::Client> session;
   kj::Maybe<C::Client> checkpoints;
   kj::Maybe<wire::Making::Client> making;
 };
 
 // The calls of one input.
-class Calls {
+class Calls : private TypedCalls {
  public:
-  Calls(DaemonServices& services, std::string_view input)
-      : services_(services),
-        daemon_(services),
-        data_(reinterpret_cast<const uint8_t*>(input.data()), input.size()) {}
+  Calls(DaemonServices& services, std::string_view input) : TypedCalls(services, input) {}
 
   void Run() {
     for (int i = 0; i < kMaxCalls && data_.remaining_bytes() > 0; i++) MakeCall();
     const bool hurries = data_.ConsumeBool();
     if (!hurries) WaitForAnswers();
-    promises_.clear();
-    for (auto& client : clients_) client = nullptr;
-    if (answers_->internal) Fail("an error of the kind internal: " + *answers_->internal);
-    if (daemon_.stops() > 0 && !may_stop_)
-      Fail("a stop of the daemon by a client without the right");
+    End();
   }
 
  private:
-  // Small numbers often, any number sometimes.
-  template <class Number>
-  Number Some() {
-    const auto small = data_.ConsumeIntegral<int8_t>();
-    if (small == INT8_MIN) return data_.ConsumeIntegral<Number>();
-    return static_cast<Number>(small >= 0 ? small % 4 : -1 - (small + 1) % 2);
-  }
   uint32_t Table() {
     const auto number = data_.ConsumeIntegral<uint8_t>();
     if (number == 255) return data_.ConsumeIntegral<uint32_t>();
-    auto table = answers_->tables.begin();
-    std::advance(table, number % answers_->tables.size());
+    auto table = tables_->begin();
+    std::advance(table, number % tables_->size());
     return *table;
   }
   // Returns ids that are in range for most types, or any bytes.
@@ -95,49 +64,8 @@ class Calls {
     return {bytes.data(), bytes.size()};
   }
   std::string Name() {
-    static constexpr const char* kNames[] = {"",
-                                             "orig_id",
-                                             "feat",
-                                             "label",
-                                             "weight",
-                                             "c",
-                                             "f",
-                                             DaemonServices::kVictim,
-                                             DaemonServices::kShared,
-                                             "own",
-                                             "../c",
-                                             "."};
-    const auto choice = data_.ConsumeIntegral<uint8_t>();
-    if (choice < std::size(kNames) * 16) return kNames[choice / 16];
-    return Text(data_);
-  }
-
-  // Sends a request and remembers its promise; an answer is looked at when it comes.
-  template <class Request, class Look>
-  auto Send(Request&& request, Look&& look) {
-    return Remember(request.send(), std::forward<Look>(look));
-  }
-  template <class Results, class Look>
-  typename Results::Pipeline Remember(capnp::RemotePromise<Results> sent, Look look) {
-    auto answers = answers_;
-    answers->open++;
-    typename Results::Pipeline pipeline = kj::mv(sent);
-    promises_.push_back(sent.then([look](auto&& response) { look(response); },
-                                  [answers](kj::Exception&& exception) {
-                                    const Error error = FromKj(exception, "the daemon");
-                                    if (error.code() != ErrorCode::kInternal) return;
-                                    answers->internal = error.what();
-                                  })
-                            .attach(kj::defer([answers] { answers->open--; }))
-                            .eagerlyEvaluate(nullptr));
-    return pipeline;
-  }
-  template <class Request>
-  auto Send(Request&& request) {
-    return Send(std::forward<Request>(request), [](auto&) {});
-  }
-  void WaitForAnswers() {
-    services_.RunUntil(kWaitMilliseconds, [this] { return answers_->open == 0; });
+    return OneOf({"", "orig_id", "feat", "label", "weight", "c", "f", DaemonServices::kVictim,
+                  DaemonServices::kShared, "own", "../c", "."});
   }
 
   void MakeCall();
@@ -147,26 +75,19 @@ class Calls {
   void CallTensors(S::Client session, int call);
   void CallCheckpoints(Client& client, int call);
 
-  DaemonServices& services_;
-  std::shared_ptr<Answers> answers_ = std::make_shared<Answers>();
-  DaemonServices::Input daemon_;
-  FuzzedDataProvider data_;
-  bool may_stop_ = false;
+  // Callbacks add to it, also after the input has ended.
+  const std::shared_ptr<std::set<uint32_t>> tables_ =
+      std::make_shared<std::set<uint32_t>>(std::set<uint32_t>{1, 2, 3, 4});
   std::array<kj::Own<Client>, kConnections> clients_;
-  std::deque<kj::Promise<void>> promises_;
 };
 
 void Calls::MakeCall() {
   auto& client = clients_[data_.ConsumeIntegral<uint8_t>() % 8 % kConnections];
   const int call = data_.ConsumeIntegral<uint8_t>() % 50;
   if (client.get() == nullptr) {
-    static constexpr Role kRoles[] = {Role::kOperator, Role::kOperator, Role::kWriter,
-                                      Role::kReader, Role::kNone};
-    const Role role = kRoles[data_.ConsumeIntegral<uint8_t>() % std::size(kRoles)];
-    const bool is_unix = data_.ConsumeIntegral<uint8_t>() % 4 != 0;
-    may_stop_ |= is_unix && role == Role::kOperator;
-    client = kj::heap<Client>(services_, daemon_.Connect(DaemonServices::PeerOfRole(role, is_unix)),
-                              is_unix);
+    const Chosen chosen = ChoosePeer();
+    const bool is_unix = chosen.peer.is_unix;
+    client = kj::heap<Client>(services_, daemon_.Connect(chosen.peer), is_unix);
     return CallDaemon(*client, 0);
   }
   if (call < 4) return CallDaemon(*client, call);
@@ -174,8 +95,7 @@ void Calls::MakeCall() {
   if (call == 5) client->session = nullptr;
   if (call == 6) client->making = nullptr;
   if (call == 7 || call == 8) return WaitForAnswers();
-  if (call == 9 && !promises_.empty())
-    promises_.erase(promises_.begin() + Some<uint8_t>() % promises_.size());
+  if (call == 9) DropACall();
   if (call == 10) services_.RunUntil(0, [] { return false; });
   if (call <= 10) return;
   if (call >= 34 && call < 48) return CallCheckpoints(*client, call - 34);
@@ -209,7 +129,7 @@ void Calls::CallDaemon(Client& client, int call) {
     if (odd == 255) request.getHello().setProtocol(Some<uint32_t>());
     if (odd == 254) request.setServerName(Name());
     auto member = request.initMember();
-    member.setJobId(odd == 253   ? std::string("job of the victim")
+    member.setJobId(odd == 253   ? std::string(DaemonServices::kVictimsJob)
                     : odd == 252 ? Name()
                                  : StrCat(odd % 2 == 0 ? "a" : "b", daemon_.unique()));
     member.setRole(odd % 16 == 0   ? wire::Role::LAUNCHER
@@ -378,9 +298,8 @@ void Calls::CallTensors(S::Client session, int call) {
       spec.setWriters(data_.ConsumeIntegral<uint8_t>() % 3);
       request.setCreate(data_.ConsumeIntegral<uint8_t>() % 4 != 0);
       request.setCallerFills(data_.ConsumeIntegral<uint8_t>() % 4 == 0);
-      Send(kj::mv(request), [answers = answers_](auto& response) {
-        answers->tables.insert(response.getInfo().getTable());
-      });
+      Send(kj::mv(request),
+           [tables = tables_](auto& response) { tables->insert(response.getInfo().getTable()); });
       return;
     }
     case 2: {
@@ -546,19 +465,6 @@ void ReadInput(std::string_view input) {
   Calls(services, input).Run();
 }
 
-// libFuzzer learns more from bytes of all kinds than from a sequence of calls made by hand.
-std::vector<std::string> Seeds() {
-  std::vector<std::string> seeds;
-  uint32_t state = 1;
-  for (int i = 0; i < 64; i++) {
-    std::string seed(200, '\0');
-    for (char& each : seed) {
-      state = state * 1664525 + 1013904223;
-      each = static_cast<char>(state >> 24);
-    }
-    seeds.push_back(std::move(seed));
-  }
-  return seeds;
-}
+std::vector<std::string> Seeds() { return SeedsOfTypedCalls(); }
 
 }  // namespace graphd::fuzz

@@ -30,7 +30,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kVictimsJob = "job of the victim";
 constexpr uid_t kReader = 1001, kWriter = 1002, kNobody = 1003;
 // A fault if the services need longer to end a connection.
 constexpr int kEndMilliseconds = 8000;
@@ -54,7 +53,7 @@ std::unique_ptr<ServedGraph> MakeGraph(const std::string& directory) {
 }
 
 std::vector<std::byte> RowsOf(store::TensorHost& tensors, const TensorShare& share) {
-  const auto found = tensors.FindToRead(kVictimsJob, share.table);
+  const auto found = tensors.FindToRead(DaemonServices::kVictimsJob, share.table);
   std::vector<int64_t> rows(static_cast<size_t>(share.stored_rows));
   std::iota(rows.begin(), rows.end(), 0);
   std::vector<std::byte> bytes(rows.size() * DaemonServices::kRowBytes);
@@ -176,7 +175,8 @@ DaemonServices::DaemonServices() : io_(kj::setupAsyncIo()), directory_(MakeDirec
   SetLogLevel(LogLevel::kError);
   graph_ = MakeGraph(directory_ + "/graph");
   graphs_ = std::make_unique<GraphVersions>(
-      std::make_shared<GraphVersion>(GraphVersion{"", "g.json", "0", graph_}));
+      std::make_shared<GraphVersion>(GraphVersion{"", part_config(), "0", graph_}),
+      GraphVersions::Grace{.after_job = 0, .after_switch = 0});
   AccessRules::Options access;
   access.readers = {StrCat("user:", kReader)};
   access.writers = {StrCat("user:", kWriter)};

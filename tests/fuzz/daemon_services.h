@@ -27,6 +27,7 @@ class DaemonServices {
   static constexpr const char* kServerName = "fuzzed";
   static constexpr const char* kVictim = "victim";
   static constexpr const char* kShared = "shared";
+  static constexpr const char* kVictimsJob = "job of the victim";
   static constexpr uint32_t kStandingTables = 4;
   static constexpr size_t kRowBytes = 8;
 
@@ -37,6 +38,10 @@ class DaemonServices {
 
   kj::AsyncIoContext& io() noexcept { return io_; }
   const ServedGraph& graph() const noexcept { return *graph_; }
+  GraphVersions& graphs() noexcept { return *graphs_; }
+  // Returns the directory of all files, which has the part config of the graph.
+  const std::string& directory() const noexcept { return directory_; }
+  std::string part_config() const { return directory_ + "/graph/g.json"; }
   // Processes events of the loop, and waits up to `milliseconds` until `done` returns true. Returns
   // whether it did.
   bool RunUntil(int milliseconds, const std::function<bool()>& done);
@@ -59,6 +64,9 @@ class DaemonServices {
     // Requests of peers who are allowed to stop the server.
     int stops() const noexcept { return stops_; }
     const WorkerPools& pools() const noexcept { return pools_; }
+    const JobBoard& board() const noexcept { return board_; }
+    // The description of the daemon, in which a target may set what operators control.
+    DaemonInfo& info() noexcept { return info_; }
 
    private:
     friend class DaemonServices;

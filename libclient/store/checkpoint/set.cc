@@ -129,6 +129,10 @@ void CheckpointSet::Making::AddFile(const std::string& file, uint64_t offset,
 uint64_t CheckpointSet::Making::Bytes() const { return BytesIn(directory_); }
 
 void CheckpointSet::Making::Commit(const std::string& manifest) {
+  if (manifest.size() > kMaxManifest) {
+    Throw(ErrorCode::kInvalid, "a checkpoint's manifest has more than ", HumanBytes(kMaxManifest),
+          ", the most that is kept");
+  }
   for (const auto& [file, size] : sizes_) {
     const std::string path = StrCat(directory_, "/files/", file);
     Sync(OpenFile(path, O_RDONLY).get(), path);
@@ -149,6 +153,9 @@ void CheckpointSet::Making::Commit(const std::string& manifest) {
 std::unique_ptr<CheckpointSet::Making> CheckpointSet::Begin(const std::string& name,
                                                             const std::string& id) {
   CheckCheckpointName(name);
+  if (id.size() > kMaxId) {
+    Throw(ErrorCode::kInvalid, "a checkpoint's id has more than ", kMaxId, " bytes");
+  }
   {
     const MutexLock lock(mutex_);
     if (FileExists(PathOf(name))) {
@@ -171,7 +178,8 @@ std::vector<std::string> CheckpointSet::Names() const {
   return names;
 }
 
-std::vector<CheckpointSet::Entry> CheckpointSet::List() const {
+std::vector<CheckpointSet::Entry> CheckpointSet::List(
+    const std::function<void(size_t bytes)>& reserve) const {
   std::vector<Entry> all;
   for (const std::string& name : Names()) {
     Entry entry;
@@ -194,6 +202,7 @@ std::vector<CheckpointSet::Entry> CheckpointSet::List() const {
       entry.trouble = error.what();
     }
     entry.bytes = BytesIn(PathOf(name));
+    if (reserve) reserve(sizeof entry + entry.manifest.size() + entry.trouble.size());
     all.push_back(std::move(entry));
   }
   return all;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -40,6 +41,7 @@ class CheckpointSet {
  public:
   static constexpr uint64_t kMaxFileBytes = uint64_t{1} << 30;
   static constexpr size_t kMaxFiles = 1024;
+  static constexpr size_t kMaxId = 256, kMaxManifest = size_t{8} << 20;  // bytes
 
   enum class Role : uint8_t {
     kOwner,  // creates the directory if needed, and removes unfinished checkpoints
@@ -67,7 +69,7 @@ class CheckpointSet {
     // Returns the size of all files so far.
     uint64_t Bytes() const;
     // Syncs everything to the disk and gives the checkpoint its name. `manifest` may be empty.
-    // Throws Error(kIo).
+    // Throws Error: kInvalid if it has more than kMaxManifest bytes; kIo.
     void Commit(const std::string& manifest);
 
    private:
@@ -80,8 +82,8 @@ class CheckpointSet {
     bool committed_ = false;
   };
 
-  // Begins a checkpoint. Throws Error: kInvalid for a bad name, kExists if a checkpoint of this
-  // name exists or is being made, kIo.
+  // Begins a checkpoint. Throws Error: kInvalid for a bad name and for an id of more than kMaxId
+  // bytes, kExists if a checkpoint of this name exists or is being made, kIo.
   std::unique_ptr<Making> Begin(const std::string& name, const std::string& id = {});
 
   struct Entry {
@@ -93,8 +95,9 @@ class CheckpointSet {
     // tables are.
     std::string trouble;
   };
-  // Returns all checkpoints, sorted by name.
-  std::vector<Entry> List() const;
+  // Returns all checkpoints, sorted by name. Calls reserve(bytes), if given, with the size of each
+  // entry's texts when it has been read; what that throws ends the list.
+  std::vector<Entry> List(const std::function<void(size_t bytes)>& reserve = nullptr) const;
   // Opens a checkpoint, and verifies all files of its tables unless it is one of those opened last.
   // Throws Error: kNotFound, naming the existing checkpoints; kCorrupt, naming the file.
   std::shared_ptr<const CheckpointReader> Open(const std::string& name);

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <future>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -18,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/serving/thread_watch.h"
 #include "wire/ip_config.h"
 
 namespace graphd {
@@ -81,6 +83,27 @@ TEST_F(MetricsEndpointTest, LoadsAndThenShowsItsSource) {
   const Clock::time_point start = Clock::now();
   for (std::thread& each : scrapers) each.join();
   EXPECT_LE(calls, 2 + SecondsSince(start) / 0.1);
+}
+
+TEST_F(MetricsEndpointTest, AnEndpointThatHangsIsNoticed) {
+  MetricsEndpoint endpoint("127.0.0.1", 0, false);
+  std::promise<void> asked, release;
+  endpoint.Serve([&]() -> ServerNumbers {
+    asked.set_value();
+    release.get_future().wait();
+    return {ServerStatus{}, requests_, connections_};
+  });
+  std::thread scraper([&] { Ask(endpoint.text(), "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"); });
+  asked.get_future().wait();
+  ThreadWatch watch;
+  const Clock::time_point now = Clock::now();
+  const auto is_well = [&](std::chrono::seconds later) { return watch.Check(now + later); };
+  bool well = true;
+  for (std::chrono::seconds t{0}; t <= ThreadWatch::kLongestOfLoop; t++) well = well && is_well(t);
+  EXPECT_TRUE(well);
+  EXPECT_FALSE(is_well(ThreadWatch::kLongestOfLoop + std::chrono::seconds(1)));
+  release.set_value();
+  scraper.join();
 }
 
 TEST_F(MetricsEndpointTest, IsReadyWhileNewJobsAreTaken) {

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <kj/async.h>
+
+#include <string>
+
+#include "wire/loop_thread.h"
+
+namespace graphd {
+
+// Makes the thread of an event loop a watched one of this name, which counts progress while the
+// loop turns, until the promise is dropped. Call on another thread with an event loop.
+kj::Promise<void> BeatOf(LoopThread& loop, std::string name);
+
+}  // namespace graphd
