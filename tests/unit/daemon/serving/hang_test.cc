@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include <sys/syscall.h>
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
