@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -12,7 +11,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <future>
 #include <numeric>
 #include <sstream>
 #include <string>
@@ -22,10 +20,8 @@
 
 #include "base/clock.h"
 #include "base/strings.h"
-#include "client/link/control.h"
 #include "graphd/dist_graph.h"
 #include "graphd/sampling.h"
-#include "tests/support/raw_client.h"
 #include "tests/support/served_graph_fixture.h"
 #include "tests/support/service_messages.h"
 
@@ -35,7 +31,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int64_t kTensorRows = 20'000, kTensorColumns = 64;
+constexpr int64_t kRows = 20'000, kColumns = 64;
 
 std::string FirstLine(const std::string& path) {
   std::ifstream file(path);
@@ -74,11 +70,9 @@ std::pair<uint64_t, uint64_t> OwnCode(pid_t process) {
 // one thread.
 class StoppedThread {
  public:
-  enum class When { kWorks, kIdle };
   // Stops the thread with this name while it executes graphd's own code. In a library's it might
-  // hold the lock of a heap, for which every other thread would wait. An idle thread is stopped
-  // where it waits.
-  StoppedThread(pid_t process, const std::string& name, When when = When::kWorks) {
+  // hold the lock of a heap, for which every other thread would wait.
+  StoppedThread(pid_t process, const std::string& name) {
     const std::string tasks = StrCat("/proc/", process, "/task");
     for (const auto& task : std::filesystem::directory_iterator(tasks)) {
       if (FirstLine(task.path() / "comm") == name) id_ = std::stoi(task.path().filename());
@@ -95,7 +89,6 @@ class StoppedThread {
       const std::string line = FirstLine(state);
       const uint64_t at = std::strtoull(line.c_str() + line.rfind(' ') + 1, nullptr, 16);
       if (at >= begin && at < end) return true;
-      if (when == When::kIdle && line.starts_with(StrCat(SYS_futex, " "))) return true;
       GoOn();
       return false;
     }));
@@ -114,8 +107,7 @@ TEST(Hang, TheWatchdogIsNotNotifiedWhileAThreadOfTheStoreHangs) {
   ScratchDirectory scratch;
   const ServiceMessages messages(scratch / "notify");
   ::setenv("WATCHDOG_USEC", "200000", 1);
-  ServedGraphFixture served(HomogeneousGraph(kTensorRows, {{0, 1}}), {{0}}, 1,
-                            {"--hang_timeout", "1"});
+  ServedGraphFixture served(HomogeneousGraph(kRows, {{0, 1}}), {{0}}, 1, {"--hang_timeout", "1"});
   ::unsetenv("WATCHDOG_USEC");
   const auto notified = [&] {
     const std::vector<std::string> lines = messages.lines();
@@ -131,13 +123,13 @@ TEST(Hang, TheWatchdogIsNotNotifiedWhileAThreadOfTheStoreHangs) {
   const DistGraph trainer = DistGraph(Initialize(served.TrainerOptions(Transport::kTcp)));
   TensorSpec spec;
   spec.name = "rows";
-  spec.row_shape = {kTensorColumns};
+  spec.row_shape = {kColumns};
   const DistTensor tensor = DistTensor::Create(trainer, spec);
-  std::vector<int64_t> ids(kTensorRows);
+  std::vector<int64_t> ids(kRows);
   std::iota(ids.begin(), ids.end(), 0);
   float value = 0;
   const auto write = [&] {
-    Tensor rows = Tensor::Empty(DType::kFloat32, {kTensorRows, kTensorColumns});
+    Tensor rows = Tensor::Empty(DType::kFloat32, {kRows, kColumns});
     std::ranges::fill(rows.as<float>(), ++value);
     tensor.Write(ids, rows);
   };
@@ -166,12 +158,11 @@ TEST(Hang, TheWatchdogIsNotNotifiedWhileAThreadOfTheStoreHangs) {
 }
 
 TEST(Hang, AStopGivesRequestsUpThatDoNotEnd) {
-  ServedGraphFixture served(
-      HomogeneousGraph(kTensorRows, RandomMultigraph(kTensorRows, 20 * kTensorRows, 1)), {{0}}, 1,
-      {"--num_servers", "1"});
+  ServedGraphFixture served(HomogeneousGraph(kRows, RandomMultigraph(kRows, 20 * kRows, 1)), {{0}},
+                            1, {"--num_servers", "1"});
   Options options = served.TrainerOptions(Transport::kTcp);
   options.timeout = std::chrono::seconds(2);
-  std::vector<int64_t> seeds(kTensorRows);
+  std::vector<int64_t> seeds(kRows);
   std::iota(seeds.begin(), seeds.end(), 0);
   std::thread trainer([&] {
     try {
@@ -188,31 +179,6 @@ TEST(Hang, AStopGivesRequestsUpThatDoNotEnd) {
   EXPECT_GE(SecondsSince(begin), 5);
   EXPECT_THAT(served.daemon(0).Log(), HasSubstr("requests are given up that have not ended"));
   trainer.join();
-}
-
-TEST(Hang, TheStatusIsToldByAThreadOfItsOwn) {
-  ServedGraphFixture served(HomogeneousGraph(kTensorRows, {{0, 1}}), {{0}}, 1,
-                            {"--num_servers", "1", "--data_threads", "1"});
-  const pid_t daemon = served.daemon(0).pid();
-  const auto status = [&] {
-    return ControlClient::ConnectUnix(served.socket_path(0), std::chrono::seconds(30))->Status();
-  };
-  {
-    StoppedThread compute(daemon, "compute 0", StoppedThread::When::kIdle);
-    EXPECT_EQ(status().pid, daemon);
-    compute.GoOn();
-  }
-  StoppedThread thread(daemon, "status 0", StoppedThread::When::kIdle);
-  auto told = std::async(std::launch::async, status);
-  // The thread of connections serves others meanwhile.
-  RawClient client(served.socket_path(0), "job");
-  const Clock::time_point end = Clock::now() + std::chrono::milliseconds(500);
-  while (Clock::now() < end) {
-    client.Wait(client.session().listTensorsRequest().send().ignoreResult());
-  }
-  EXPECT_EQ(told.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
-  thread.GoOn();
-  EXPECT_EQ(told.get().pid, daemon);
 }
 
 }  // namespace
