@@ -31,7 +31,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int64_t kRows = 20'000, kColumns = 64;
+constexpr int64_t kTensorRows = 20'000, kTensorColumns = 64;
 
 std::string FirstLine(const std::string& path) {
   std::ifstream file(path);
@@ -107,7 +107,8 @@ TEST(Hang, TheWatchdogIsNotNotifiedWhileAThreadOfTheStoreHangs) {
   ScratchDirectory scratch;
   const ServiceMessages messages(scratch / "notify");
   ::setenv("WATCHDOG_USEC", "200000", 1);
-  ServedGraphFixture served(HomogeneousGraph(kRows, {{0, 1}}), {{0}}, 1, {"--hang_timeout", "1"});
+  ServedGraphFixture served(HomogeneousGraph(kTensorRows, {{0, 1}}), {{0}}, 1,
+                            {"--hang_timeout", "1"});
   ::unsetenv("WATCHDOG_USEC");
   const auto notified = [&] {
     const std::vector<std::string> lines = messages.lines();
@@ -123,13 +124,13 @@ TEST(Hang, TheWatchdogIsNotNotifiedWhileAThreadOfTheStoreHangs) {
   const DistGraph trainer = DistGraph(Initialize(served.TrainerOptions(Transport::kTcp)));
   TensorSpec spec;
   spec.name = "rows";
-  spec.row_shape = {kColumns};
+  spec.row_shape = {kTensorColumns};
   const DistTensor tensor = DistTensor::Create(trainer, spec);
-  std::vector<int64_t> ids(kRows);
+  std::vector<int64_t> ids(kTensorRows);
   std::iota(ids.begin(), ids.end(), 0);
   float value = 0;
   const auto write = [&] {
-    Tensor rows = Tensor::Empty(DType::kFloat32, {kRows, kColumns});
+    Tensor rows = Tensor::Empty(DType::kFloat32, {kTensorRows, kTensorColumns});
     std::ranges::fill(rows.as<float>(), ++value);
     tensor.Write(ids, rows);
   };
@@ -158,11 +159,12 @@ TEST(Hang, TheWatchdogIsNotNotifiedWhileAThreadOfTheStoreHangs) {
 }
 
 TEST(Hang, AStopGivesRequestsUpThatDoNotEnd) {
-  ServedGraphFixture served(HomogeneousGraph(kRows, RandomMultigraph(kRows, 20 * kRows, 1)), {{0}},
-                            1, {"--num_servers", "1"});
+  ServedGraphFixture served(
+      HomogeneousGraph(kTensorRows, RandomMultigraph(kTensorRows, 20 * kTensorRows, 1)), {{0}}, 1,
+      {"--num_servers", "1"});
   Options options = served.TrainerOptions(Transport::kTcp);
   options.timeout = std::chrono::seconds(2);
-  std::vector<int64_t> seeds(kRows);
+  std::vector<int64_t> seeds(kTensorRows);
   std::iota(seeds.begin(), seeds.end(), 0);
   std::thread trainer([&] {
     try {
