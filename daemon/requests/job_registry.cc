@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
 #include "base/strings.h"
 #include "wire/connection.h"
 

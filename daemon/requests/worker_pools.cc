@@ -14,8 +14,7 @@ WorkerPools::WorkerPools(size_t compute_threads, bool memory_is_bounded)
       row_reads("row reads", memory_is_bounded ? compute_threads : 0, kMaxQueuedRequests),
       row_changes("row changes", memory_is_bounded ? compute_threads : 0, kMaxQueuedRequests),
       builds("builds", 1, kMaxQueuedRequests),
-      saves("saves", kSaveThreads, kMaxQueuedRequests),
-      status("status", 1, kMaxQueuedRequests) {}
+      saves("saves", kSaveThreads, kMaxQueuedRequests) {}
 
 void WorkerPools::Stop() {
   builds.Stop();
@@ -23,7 +22,6 @@ void WorkerPools::Stop() {
   row_changes.Stop();
   row_reads.Stop();
   compute.Stop();
-  status.Stop();
 }
 
 }  // namespace graphd

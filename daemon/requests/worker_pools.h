@@ -25,7 +25,6 @@ class WorkerPools {
   ComputePool row_reads, row_changes;
   ComputePool builds;  // one thread, for derived arrays: building one takes seconds
   ComputePool saves;   // checkpoints, which take as long as the disk needs
-  ComputePool status;  // one thread, for the daemon's status, which tells what else hangs
 };
 
 }  // namespace graphd

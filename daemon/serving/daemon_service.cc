@@ -175,31 +175,11 @@ kj::Promise<void> DaemonService::status(StatusContext context) {
   try {
     CheckHello(context.getParams().getHello(), "the client at " + peer_.text);
     context_.access.Require(peer_, Role::kReader, "see this server's status");
-    auto turn = status_.addBranch().then([this, context] { return TellStatus(context); }).fork();
-    status_ = turn.addBranch().catch_([](kj::Exception&&) {}).fork();
-    return turn.addBranch();
+    WriteStatus(StatusOf(context_, info_), context.getResults().initStatus());
+    return kj::READY_NOW;
   } catch (const Error& error) {
     return ToKj(error);
   }
-}
-
-kj::Promise<void> DaemonService::TellStatus(StatusContext context) {
-  auto found = std::make_shared<ServerStatus>();
-  const auto look = [found, &context = context_, &info = info_] {
-    *found = StatusOf(context, info);
-  };
-  return kj::evalNow([&] {
-           return AsKj([&] {
-             return context_.pools.status.Run(JobShare(), 1,
-                                              [look](size_t, WorkerScratch&) { look(); });
-           });
-         })
-      .catch_([this, look](kj::Exception&& failure) {
-        // The pools stop before the daemon does, which tells how far its last work is.
-        if (!context_.jobs.is_closed()) kj::throwFatalException(kj::mv(failure));
-        look();
-      })
-      .then([found, context]() mutable { WriteStatus(*found, context.getResults().initStatus()); });
 }
 
 DaemonService::Ending DaemonService::NewEnding() {

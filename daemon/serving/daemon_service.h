@@ -44,9 +44,6 @@ class DaemonService final : public wire::Daemon::Server {
   static void WritePartitions(const ServedGraph& graph, bool want_segments,
                               wire::Daemon::AttachResults::Builder results);
   void NoteCall();
-  // Looks at all jobs, tensors and records on a pool, because that takes many milliseconds if
-  // there are thousands.
-  kj::Promise<void> TellStatus(StatusContext context);
   // Writes to the log that a client could not attach to a job.
   void LogRefused(capnp::Text::Reader job, const Error& error) const;
 
@@ -63,9 +60,6 @@ class DaemonService final : public wire::Daemon::Server {
   };
   static Ending NewEnding();
   Ending ended_ = NewEnding();
-  // The end of the calls of `status` so far. One is answered after the other, so that a client who
-  // asks again and again takes no more than one place in the pool.
-  kj::ForkedPromise<void> status_ = kj::Promise<void>(kj::READY_NOW).fork();
   Clock::time_point last_call_ = Clock::now();  // set when the connection is made, too
   bool called_ = false;
   bool attached_ = false;  // one session per connection, so that its limits hold

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -13,7 +12,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <future>
 #include <numeric>
 #include <optional>
 #include <sstream>
@@ -24,10 +22,8 @@
 
 #include "base/clock.h"
 #include "base/strings.h"
-#include "client/link/control.h"
 #include "graphd/dist_graph.h"
 #include "graphd/sampling.h"
-#include "tests/support/raw_client.h"
 #include "tests/support/served_graph_fixture.h"
 #include "tests/support/service_messages.h"
 
@@ -76,11 +72,9 @@ std::pair<uint64_t, uint64_t> OwnCode(pid_t process) {
 // one thread.
 class StoppedThread {
  public:
-  enum class When { kWorks, kIdle };
   // Stops the thread with this name while it executes graphd's own code. In a library's it might
-  // hold the lock of a heap, for which every other thread would wait. An idle thread is stopped
-  // where it waits.
-  StoppedThread(pid_t process, const std::string& name, When when = When::kWorks) {
+  // hold the lock of a heap, for which every other thread would wait.
+  StoppedThread(pid_t process, const std::string& name) {
     const std::string tasks = StrCat("/proc/", process, "/task");
     // A thread has its name only after it has begun to run.
     EXPECT_TRUE(Await([&] {
@@ -101,7 +95,6 @@ class StoppedThread {
       const std::string line = FirstLine(state);
       const uint64_t at = std::strtoull(line.c_str() + line.rfind(' ') + 1, nullptr, 16);
       if (at >= begin && at < end) return true;
-      if (when == When::kIdle && line.starts_with(StrCat(SYS_futex, " "))) return true;
       GoOn();
       return false;
     }));
@@ -225,31 +218,6 @@ TEST(Hang, AStopGivesRequestsUpThatDoNotEnd) {
   EXPECT_GE(SecondsSince(begin), 5);
   EXPECT_THAT(served.daemon(0).Log(), HasSubstr("requests are given up that have not ended"));
   trainer.join();
-}
-
-TEST(Hang, TheStatusIsToldByAThreadOfItsOwn) {
-  ServedGraphFixture served(HomogeneousGraph(kTensorRows, {{0, 1}}), {{0}}, 1,
-                            {"--num_servers", "1", "--data_threads", "1"});
-  const pid_t daemon = served.daemon(0).pid();
-  const auto status = [&] {
-    return ControlClient::ConnectUnix(served.socket_path(0), std::chrono::seconds(30))->Status();
-  };
-  {
-    StoppedThread compute(daemon, "compute 0", StoppedThread::When::kIdle);
-    EXPECT_EQ(status().pid, daemon);
-    compute.GoOn();
-  }
-  StoppedThread thread(daemon, "status 0", StoppedThread::When::kIdle);
-  auto told = std::async(std::launch::async, status);
-  // The thread of connections serves others meanwhile.
-  RawClient client(served.socket_path(0), "job");
-  const Clock::time_point end = Clock::now() + std::chrono::milliseconds(500);
-  while (Clock::now() < end) {
-    client.Wait(client.session().listTensorsRequest().send().ignoreResult());
-  }
-  EXPECT_EQ(told.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
-  thread.GoOn();
-  EXPECT_EQ(told.get().pid, daemon);
 }
 
 }  // namespace
