@@ -52,9 +52,8 @@ class JobRunner {
   // Gives up nodes that have been silent for too long, and ends the job. Others have links that
   // notice.
   void NoticeSilence();
-  // Ends the job; the first call decides the exit code.
-  // Ends the job on all hosts, which keep its exit code and `why`; a message shows `why` and
-  // `advice`. An empty `why`: all trainers have succeeded.
+  // Ends the job on all hosts, which keep its exit code and `why`; the first call decides. A
+  // message shows `why` and `advice`. An empty `why`: all trainers have succeeded.
   void End(int code, const std::string& why, const std::string& advice = "");
   bool AllClosed() const;
   const std::string& LabelOf(int rank) const;
