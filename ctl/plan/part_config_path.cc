@@ -12,7 +12,10 @@ namespace graphd::ctl {
 std::string FindPartConfig(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
-  if (!fs::exists(path, error)) Throw(ErrorCode::kNotFound, path, " does not exist");
+  if (!fs::exists(path, error)) {
+    Throw(ErrorCode::kNotFound, path, " does not exist; give the part config of a graph, ",
+          "<graph_name>.json, or the directory that contains it");
+  }
   if (!fs::is_directory(path)) return path;
   std::vector<std::string> found;
   for (const auto& entry : fs::directory_iterator(path)) {

@@ -127,7 +127,8 @@ GraphKeys ReadGraphKeys(const std::string& part_config) {
 bool IsSameFile(const std::string& a, const std::string& b) {
   if (a.empty() || b.empty() || a == b) return true;
   std::error_code error;
-  return std::filesystem::equivalent(a, b, error);
+  const bool same = std::filesystem::equivalent(a, b, error);
+  return same || error;
 }
 
 std::string OwnDirectory() {

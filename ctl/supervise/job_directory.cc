@@ -96,6 +96,15 @@ int64_t TimeOf(const std::string& job_path) {
   return last;
 }
 
+// Returns whether a state is that of a job that its launcher leads. One that can't be read is not.
+bool IsLed(const std::string& state_path) {
+  bool is_led = false;
+  LogFailure("can't read the state of an old job", [&] {
+    is_led = ValueOr(ParseJson(ReadTextFile(state_path, kMaxState)), "led", false);
+  });
+  return is_led;
+}
+
 bool IsLocked(const std::string& lock_path) {
   const UniqueFd fd(::open(lock_path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   return fd && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0;
@@ -193,16 +202,15 @@ std::vector<std::string> JobDirectory::Jobs() {
 // Removes the oldest jobs whose supervisors have ended. The new job, which has no state yet, is
 // locked.
 void JobDirectory::Prune() {
-  std::vector<std::string> jobs = Jobs();
-  for (size_t count = jobs.size(); count > kMaxJobs && !jobs.empty(); jobs.pop_back()) {
-    const std::string path = StrCat(Root(), "/", jobs.back());
+  size_t led = 0, others = 0;  // many short jobs of launchers push out no detached one
+  for (const std::string& job : Jobs()) {
+    const std::string path = StrCat(Root(), "/", job);
     const std::vector<std::string> ports = NamesIn(path);
-    const bool lives = std::any_of(ports.begin(), ports.end(), [&](const std::string& port) {
-      return IsLocked(path + "/" + port + kLockFile);
-    });
-    if (lives) continue;
-    RemoveTree(path);
-    count--;
+    const bool is_led = std::ranges::any_of(
+        ports, [&](const std::string& port) { return IsLed(path + "/" + port + kStateFile); });
+    const bool lives = std::ranges::any_of(
+        ports, [&](const std::string& port) { return IsLocked(path + "/" + port + kLockFile); });
+    if (++(is_led ? led : others) > kMaxJobs && !lives) RemoveTree(path);
   }
 }
 

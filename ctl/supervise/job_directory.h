@@ -25,7 +25,8 @@ struct RestartRequest {
 // ~/.local/state/graphd. Not thread-safe.
 class JobDirectory {
  public:
-  // The number of jobs that are kept on a host; the oldest ones that have ended are removed.
+  // The number of jobs that are kept on a host, of those that their launchers lead and of the
+  // others each; the oldest ones that have ended are removed.
   static constexpr size_t kMaxJobs = 32;
   // The size at which the log of a trainer is renamed; there are two files at most.
   static constexpr uint64_t kMaxLogBytes = uint64_t{16} << 20;

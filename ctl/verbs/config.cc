@@ -44,7 +44,10 @@ std::vector<std::string> InstalledFiles() {
 
 // Runs graphd --check-config for a file, as graphd@.service runs graphd. Returns its exit code.
 int Check(const std::string& graphd, const std::string& file) {
-  if (!FileExists(file)) Throw(ErrorCode::kNotFound, "there is no ", file);
+  if (!FileExists(file)) {
+    Throw(ErrorCode::kNotFound, "there is no ", file, "; give the file of a server, such as ",
+          kDirectory, "/NAME.conf, or none to check all files there");
+  }
   const std::string name = std::filesystem::path(file).stem().string();
   const pid_t pid = ::fork();
   if (pid < 0) ThrowErrno("can't start", graphd);

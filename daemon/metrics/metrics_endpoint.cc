@@ -184,7 +184,7 @@ void MetricsEndpoint::CheckAddress(const std::string& address, uint16_t port,
 MetricsEndpoint::MetricsEndpoint(const std::string& address, uint16_t port, bool beyond_loopback,
                                  Peers peers)
     : listener_(Listener::BindTcp(address, port, beyond_loopback, kTexts)),
-      beating_(BeatOf(loop_, "metrics")),
+      beating_(BeatOf(loop_, "metrics", kLongestAnswer)),
       serving_(loop_.executor().executeAsync([this, peers = std::move(peers)]() mutable {
         auto server = kj::heap<Server>(page_, listener_, loop_, std::move(peers));
         auto accepting = server->Run();

@@ -26,6 +26,9 @@ class MetricsEndpoint {
  public:
   static constexpr size_t kMaxConnections = 32;
   static constexpr int64_t kMaxSeconds = 10;  // a connection is closed then
+  // Its thread hangs after this time, during which it may wait for a file system about whose room
+  // it was asked, but not forever.
+  static constexpr std::chrono::seconds kLongestAnswer{120};
 
   // Throws Error if the constructor would refuse this address, as Listener::ResolveTcp does.
   static void CheckAddress(const std::string& address, uint16_t port, bool beyond_loopback);

@@ -12,7 +12,8 @@
 namespace graphd {
 namespace {
 
-constexpr double kMaxAge = 1e9;  // seconds since a job's last report, which a clock may exaggerate
+// Seconds after which a new process does not take over the record of a job that is silent.
+constexpr double kForgottenSeconds = 30.0 * 86400;
 
 double SecondsNow() { return static_cast<double>(MicrosecondsNow()) * 1e-6; }
 
@@ -176,13 +177,15 @@ void JobBoard::Restore(std::vector<Kept> jobs) {
     for (Kept& kept : jobs) {
       JobRecord& record = kept.record;
       Check(record);
+      if (now - kept.reported_at > kForgottenSeconds) continue;
       if (jobs_.contains(record.job_id)) {
         Throw(ErrorCode::kInvalid, "job ", record.job_id, " is there twice");
       }
       Clean(record.command, kMaxCommand);
       Job& job = FindOrAdd(record, std::move(kept.credentials));
       // The clock may have been set since.
-      const std::chrono::duration<double> silent(std::clamp(now - kept.reported_at, 0.0, kMaxAge));
+      const std::chrono::duration<double> silent(
+          std::clamp(now - kept.reported_at, 0.0, kForgottenSeconds));
       job.reported = Clock::now() - std::chrono::duration_cast<Clock::duration>(silent);
       for (JobHost& host : record.hosts) Take(std::move(host), job);
     }

@@ -52,7 +52,8 @@ class JobBoard {
   };
   // Returns all jobs, by id.
   std::vector<Kept> Jobs() const;
-  // Takes the jobs of the process before this one, before the first report. Takes all or none:
+  // Takes the jobs of the process before this one, before the first report, but for those that were
+  // silent for 30 days. Takes all or none:
   // throws Error(kInvalid) for a job that can't be or is there twice, and Error(kOverloaded) if
   // there are too many that have reported within kSilentSeconds.
   void Restore(std::vector<Kept> jobs);

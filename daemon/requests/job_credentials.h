@@ -26,8 +26,10 @@ struct JobCredentials {
   // Returns whose job it is, as "uid 1000" or "certificate NAME"; empty if it is not known.
   std::string Owner() const;
   // Returns whether strangers can be told apart from the job's processes: it has a secret, or it is
-  // known whose job it is.
-  bool tells_who() const { return !secret_hash.empty() || uid || !certificate.empty(); }
+  // known whose job it is, or only those may connect who know the server's shared secret.
+  bool tells_who() const {
+    return !secret_hash.empty() || uid || !certificate.empty() || has_secret;
+  }
   // Returns whether both are of the same identity, whatever the secrets.
   bool IsSamePeer(const JobCredentials& other) const {
     return uid == other.uid && certificate == other.certificate && has_secret == other.has_secret;

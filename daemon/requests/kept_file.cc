@@ -17,6 +17,11 @@
 #include "base/threads/watched_thread.h"
 
 namespace graphd {
+namespace {
+
+constexpr std::chrono::seconds kPauseAfterFailure{5};
+
+}  // namespace
 
 KeptFile::~KeptFile() {
   if (!thread_.joinable()) return;
@@ -31,12 +36,14 @@ KeptFile::~KeptFile() {
 void KeptFile::Read(const std::function<void(std::string_view)>& take) const {
   const std::string& path = settings_.path;
   LogFailure(settings_.read_failure, [&] {
+    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (!fd && errno == ENOENT) return;
+    if (!fd && errno != ELOOP) ThrowErrno("can't read", path);
     try {
-      const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-      if (!fd && errno == ENOENT) return;
-      if (!fd) ThrowErrno("can't read", path);
+      if (!fd) Throw(ErrorCode::kDenied, "it is a symbolic link");
       take(ReadAll(fd.get()));
     } catch (const Error& error) {
+      if (error.code() == ErrorCode::kIo) throw;  // this says nothing about the contents
       const std::string aside = path + ".damaged";
       const bool moved = ::rename(path.c_str(), aside.c_str()) == 0;
       Throw(error.code(), path, ": ", error.what(), moved ? "; it is now " + aside : "");
@@ -76,9 +83,17 @@ void KeptFile::Run() {
   for (bool ended = false; !ended;) {
     {
       const MutexLock lock(mutex_);
-      while (!changed_ && !ended_) wake_.Wait(mutex_);
+      const auto again = Clock::now() + kPauseAfterFailure;
+      while (!changed_ && !ended_) {
+        if (!failed) {
+          wake_.Wait(mutex_);
+        } else if (!wake_.WaitUntil(mutex_, again)) {
+          break;
+        }
+      }
       ended = ended_;
-      if (!changed_ && !failed) return;
+      // The last contents may differ from what was written although nobody has noted it.
+      if (ended && !changed_ && written.empty()) return;
       changed_ = false;
     }
     try {
@@ -101,7 +116,7 @@ void KeptFile::Run() {
 void KeptFile::Write(const std::string& bytes) const {
   const std::string& path = settings_.path;
   MakeDirectories(DirName(path));
-  const std::string temporary = StrCat(path, ".", ::getpid(), ".tmp");
+  const std::string temporary = path + ".tmp";
   ::unlink(temporary.c_str());
   {
     const UniqueFd fd =
@@ -110,6 +125,7 @@ void KeptFile::Write(const std::string& bytes) const {
     if (settings_.survives_power_loss) Sync(fd.get(), temporary);
   }
   if (::rename(temporary.c_str(), path.c_str()) != 0) ThrowErrno("can't replace", path);
+  if (settings_.survives_power_loss) SyncDirectory(DirName(path));
 }
 
 }  // namespace graphd

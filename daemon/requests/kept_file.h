@@ -15,7 +15,7 @@ namespace graphd {
 // A file of the state directory by which something outlives the daemon, and which only the daemon's
 // user can write. It is replaced as a whole, by a thread of its own: nobody waits for the disk, and
 // changes that come within a pause are written together. A disk that fails is logged once, and
-// tried again with the next change. Owned by the main thread.
+// tried again every few seconds. Owned by the main thread.
 class KeptFile {
  public:
   struct Settings {
@@ -35,8 +35,8 @@ class KeptFile {
   KeptFile& operator=(const KeptFile&) = delete;
 
   // Calls `take` with the file's bytes; does nothing if there is no file. A file for which `take`
-  // throws, that others could have written or that can't be read is logged, and renamed to
-  // PATH.damaged, so that it is not overwritten.
+  // throws or that others could have written is logged, and renamed to PATH.damaged, so that it is
+  // not overwritten. One that can't be read is only logged.
   void Read(const std::function<void(std::string_view)>& take) const;
 
   // Starts the thread, which calls `contents` after NoteChange and writes what it returns. May be

@@ -18,10 +18,9 @@ kj::Promise<void> CountTurns(kj::Timer& timer) {
 
 }  // namespace
 
-kj::Promise<void> BeatOf(LoopThread& loop, std::string name) {
-  return loop.executor().executeAsync([&loop, name = std::move(name)] {
-    return CountTurns(loop.timer())
-        .attach(kj::heap<WatchedThread>(name, ThreadWatch::kLongestOfLoop));
+kj::Promise<void> BeatOf(LoopThread& loop, std::string name, std::chrono::seconds longest) {
+  return loop.executor().executeAsync([&loop, name = std::move(name), longest] {
+    return CountTurns(loop.timer()).attach(kj::heap<WatchedThread>(name, longest));
   });
 }
 

@@ -4,8 +4,12 @@ weights."""
 
 import io
 import os
+import pathlib
+import subprocess
+import tempfile
 import unittest.mock
 
+import numpy
 import torch
 
 import graphd
@@ -50,6 +54,47 @@ class Checkpoints(support.GraphTest):
         self.assertEqual(checkpoint.list(g), [])
         with self.assertRaises(graphd.errors.NotFoundError):
             checkpoint.restore(g, "first")
+
+    def verb(self, *words, expect=0):
+        """Runs graphctl checkpoint, and returns its output, or what it says if it fails."""
+        daemons = self.daemons()
+        servers = ("--server_name", daemons.server_name, "--ip_config", daemons.ip_config)
+        done = subprocess.run(
+            [os.path.join(support.BIN, "graphctl"), "checkpoint", *words, *servers],
+            env=daemons.environment(),
+            capture_output=True,
+            text=True,
+            timeout=60 * support.slowness(),
+        )
+        self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
+        return done.stderr if expect else done.stdout
+
+    def test_graphctl_creates_restores_exports_and_deletes(self):
+        g = self.served()
+        nodes = torch.arange(g.num_nodes())
+        tensor = DistTensor((g.num_nodes(), 3), torch.float32, name="verbs", persistent=True)
+        tensor[nodes] = kept = torch.rand(g.num_nodes(), 3)
+        self.assertIn("by_hand", self.verb("create", "by_hand"))
+        self.assertIn("by_hand", self.verb("create", "by_hand", expect=4))
+        self.assertRegex(self.verb("list"), r"(?m)^by_hand\b")
+        tensor[nodes] = torch.zeros(g.num_nodes(), 3)
+        self.assertIn("writes tensor 'verbs'", self.verb("restore", "by_hand", expect=10))
+        del g, tensor
+        graphd.distributed.exit_client()
+        self.verb("restore", "by_hand")
+        g = self.served()
+        tensor = DistTensor((g.num_nodes(), 3), torch.float32, name="verbs", persistent=True)
+        self.assertTrue(torch.equal(tensor[nodes], kept))
+        with tempfile.TemporaryDirectory() as folder:
+            self.verb("export", "by_hand", "--output", os.path.join(folder, "out"))
+            (file,) = pathlib.Path(folder, "out").rglob("verbs*.npy")
+            rows = numpy.load(file)
+        # The rows of the file are in the order of the original ids.
+        original = g.ndata["orig_id"][nodes] if "orig_id" in g.ndata else nodes
+        self.assertTrue(numpy.array_equal(rows[original.numpy()], kept.numpy()))
+        self.verb("delete", "by_hand")
+        self.assertNotIn("by_hand", self.verb("list"))
+        self.assertIn("by_hand", self.verb("restore", "by_hand", expect=3))
 
     def step(self, embedding, optimizer, nodes):
         (embedding(nodes) ** 2).sum().backward()

@@ -95,7 +95,7 @@ class Bars(unittest.TestCase):
     def test_a_clock_counts_the_seconds_of_a_single_call(self):
         code = "import time\nfrom graphd import progress\nwith progress.clock('a call'):\n"
         shown = on_terminal(code + "    time.sleep(2.1)")
-        self.assertRegex(shown, "a call: [2-9] s")
+        self.assertRegex(shown, r"a call: ([2-9]|\d\d) s")
         self.assertTrue(shown.endswith("\r"), "the clock was not removed")
         self.assertEqual(on_terminal(code + "    pass"), "")
 
@@ -216,7 +216,7 @@ except graphd.errors.UnavailableError:
             options = f"ip_config={ip_config!r}, server_name='late', timeout=3"
             for call in ("graphd.connect", "graphd.distributed.initialize"):
                 shown = on_terminal(code.format(f"{call}({options})"), GRAPHD_RUNTIME_DIR=runtime)
-                self.assertRegex(shown, "connecting to server 'late': [2-9] s")
+                self.assertRegex(shown, r"connecting to server 'late': ([2-9]|\d\d) s")
 
     def test_calls_that_may_build_an_index_or_have_many_items(self):
         config = support.fixture(self.fixture).config

@@ -112,6 +112,40 @@ class Top(support.GraphTest):
         self.assertEqual({name: round(value) for name, value in seen.items()}, expected)
         self.assertEqual({name: round(value) for name, value in of_job.items()}, expected)
 
+    def test_rows_that_a_cache_has_are_those_that_top_shows(self):
+        daemons = self.daemons()
+        os.environ.update(GRAPHD_RUNTIME_DIR=daemons.runtime, GRAPHD_TRANSPORT="tcp")
+        session = daemons.connect(job_id="caches", row_cache="8MiB")
+        self.addCleanup(session.close)
+        g = session.graph()
+        nodes = torch.arange(g.num_nodes())
+        samples = self.samples(self.top("--interval", "0.5"))
+        next(samples)
+        for _ in range(4):
+            g.ndata["feat"][nodes]
+        counts = g.row_cache_statistics()
+        self.assertGreater(counts["hits"], 2 * len(nodes))
+        expected = {"rows_cached": counts["hits"], "rows_not_cached": counts["misses"]}
+        seen = dict.fromkeys(expected, 0)
+        for machines in samples:
+            sample_neighbors(g, nodes, 1)  # a client tells with its next request what its cache had
+            for machine in machines:
+                for name in expected:
+                    seen[name] += machine[name] * machine["seconds"]
+            if round(seen["rows_cached"]) >= counts["hits"]:
+                break
+        self.assertEqual({name: round(value) for name, value in seen.items()}, expected)
+        command = [word for word in self.command("top", "--once") if word != "--json"]
+        shown = subprocess.run(
+            command,
+            env=daemons.environment(),
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=30 * support.slowness(),
+        ).stdout
+        self.assertIn("CACHED", shown)
+
     def test_a_wait_of_known_length_is_in_the_times_of_its_operation(self):
         daemons = self.daemons()
         os.environ.update(GRAPHD_RUNTIME_DIR=daemons.runtime, GRAPHD_TRANSPORT="tcp")

@@ -46,7 +46,8 @@ void Stop(StopArguments& arguments) {
   const std::string job_id = JobOf(arguments);
   Resolve(options);
   TakeFromJob(job_id, options);
-  if (options.lines.empty()) options.lines = ParseIpConfig("127.0.0.1", "default");
+  const bool is_guess = options.lines.empty();
+  if (is_guess) options.lines = ParseIpConfig("127.0.0.1", "default");
   auto plan = PlanHosts(options.server, options.lines, IsLocalAddress, HostAction::kStopJobs);
   for (HostPlan& host : plan) {
     host.order.stop_job = job_id;
@@ -73,6 +74,11 @@ void Stop(StopArguments& arguments) {
     std::printf("job %s had ended already; `graphctl wait %s` says how\n", job_id.c_str(),
                 job_id.c_str());
   } else if (stopped.empty() && code == 0) {
+    if (!absent.empty() && is_guess && !job_id.empty()) {
+      Throw(ErrorCode::kUnavailable, "this host does not know job ", job_id, ", and ", absent,
+            "; give --ip_config, the file that the job was launched with, so that its hosts are ",
+            "asked");
+    }
     if (!absent.empty()) Throw(ErrorCode::kUnavailable, absent);
     if (!job_id.empty()) {
       Throw(ErrorCode::kNotFound, "server '", options.server.server_name, "' has no job '", job_id,

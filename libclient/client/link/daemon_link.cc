@@ -25,7 +25,7 @@ namespace {
 // gone.
 constexpr auto kStaleMembership = std::chrono::milliseconds(1000);
 // Time for a server to make its directory, if it is started together with its trainers.
-constexpr auto kUnknownServer = std::chrono::milliseconds(1000);
+constexpr auto kUnknownServer = std::chrono::milliseconds(5000);
 // Pauses between attempts to attach in the background; well below the seconds for which a restarted
 // daemon keeps a job's lease. The destructor may have to wait for a connect.
 constexpr auto kFirstRetry = std::chrono::milliseconds(10);

@@ -57,8 +57,8 @@ class DaemonLink {
   const std::string& peer() const noexcept { return peer_; }
 
   // Connects and attaches, once and for the first time; waits up to the timeout for a daemon that
-  // does not answer yet, and for a second if its name is probably mistyped (IsUnknownServer). If
-  // the daemon serves the graph `known`, a large partition book is not read again.
+  // does not answer yet, and for five seconds if its name is probably mistyped (IsUnknownServer).
+  // If the daemon serves the graph `known`, a large partition book is not read again.
   AttachInfo Attach(std::shared_ptr<const GraphMeta> known = nullptr,
                     std::optional<std::string> version = std::nullopt);
 

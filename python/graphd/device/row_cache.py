@@ -146,7 +146,7 @@ class DeviceRowCache:
         return add
 
     def add_rows(self, batch: Any) -> None:
-        """Adds the rows of a batch's input nodes to it.
+        """Adds the rows of a batch's input nodes to it, in host memory.
 
         Parameters
         ----------
@@ -161,12 +161,18 @@ class DeviceRowCache:
         parts = Parts(self.platform.device)
         add = self.plan(batch, parts, None)
         add(batch, [each.to(self.platform.device) for each in parts.tensors])
+        inputs = self._inputs(batch)
+        for name in {self.name, PYG_NAMES.get(self.name, self.name)} & set(inputs.keys()):
+            inputs[name] = inputs[name].cpu()
 
     def _inputs(self, batch: Any) -> Any:
         """Returns the data of a batch's input nodes of the feature's type."""
         if hasattr(batch, "node_stores"):  # PyG's Data has one, without a name
             ntype = self._tensor.g.types.ntypes[self.type]
-            return next(each for each in batch.node_stores if each._key in (None, ntype))
+            for each in batch.node_stores:
+                if each._key in (None, ntype):
+                    return each
+            raise InvalidError(f"row_caches: the batch has no nodes of type {ntype!r}")
         blocks = batch[-1] if isinstance(batch, (tuple, list)) and batch else None
         if (
             not isinstance(blocks, (tuple, list))

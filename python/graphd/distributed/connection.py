@@ -167,7 +167,7 @@ def connect(
         If an argument is not valid, neither arguments nor environment name a server or a graph, or
         no address in ip_config is this machine's and `role` is not "trainer".
     graphd.errors.UnavailableError
-        If a server does not answer; the message names its address. It is raised after a second, and not
+        If a server does not answer; the message names its address. It is raised after 5 seconds, and not
         only after `timeout`, if this machine has servers, but none of this name.
 
     Examples

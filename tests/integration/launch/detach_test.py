@@ -97,9 +97,10 @@ class Detached(DetachTest):
             records and len(records[0]["hosts"]) == 2 for records in self.records()))
         running = self.graphctl("ps", "--server_name", "ring").stdout
         # A line on each host says what is attached there, and what the job does on all of them.
-        self.assertEqual([line.split(", hosts:")[0].split(" s, ")[1] for line in
-                          running.splitlines() if job in line],
-                         ["0 of 2 trainers attached here"] * 2, running)
+        lines = [line for line in running.splitlines() if job in line]
+        self.assertEqual(len(lines), 2, running)
+        for line in lines:
+            self.assertRegex(line, ", 0 of 2 trainers attached here, hosts: ")
         self.write("fail", "")
         _, said = waiter.communicate(timeout=DEADLINE * SLOW)
         self.assertEqual(waiter.returncode, 9, said)

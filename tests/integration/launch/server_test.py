@@ -375,6 +375,10 @@ class Stop(GraphctlTest):
     def test_missing_jobs_and_servers_are_reported(self):
         absent = self.graphctl("stop", *HERE)
         self.assertEqual(absent.returncode, 5)
+        elsewhere = self.graphctl("stop", "zz")
+        self.assertEqual(elsewhere.returncode, 5)
+        self.assertIn("this host does not know job zz, and no server 'default' runs", elsewhere.stderr)
+        self.assertIn("give --ip_config", elsewhere.stderr)
         self.start_server()
         nothing = self.graphctl("stop", *HERE)
         self.assertEqual((nothing.returncode, nothing.stdout), (0, "server 'ring' has no job\n"))

@@ -344,7 +344,9 @@ class Metrics(unittest.TestCase):
         self.assertEqual(set(labels) & set(chosen), set())
 
     def test_every_panel_and_rule_asks_for_metrics_that_exist(self):
-        for check in (["check", "rules", RULES], ["test", "rules", ALERT_CASES]):
+        scrape_file = os.path.join(os.path.dirname(RULES), "graphd.scrape.yml")
+        for check in (["check", "rules", RULES], ["test", "rules", ALERT_CASES],
+                      ["check", "config", scrape_file]):
             checked = subprocess.run(["promtool", *check], capture_output=True)
             self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
         with open(ALERT_CASES) as file:

@@ -24,7 +24,7 @@ import graphd
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "python"))
 sys.path.insert(0, HERE)
-from browser import browse  # noqa: E402
+from browser import browse, draw  # noqa: E402
 
 import support  # noqa: E402
 
@@ -67,9 +67,33 @@ class Page(unittest.TestCase):
             torch.float32,
             name="t",
             part_policy=graph.get_node_partition_policy(ntype),
+            persistent=True,
         )
         tensor[nodes] = torch.ones(len(nodes), 4)
-        self.assertEqual(self.browse(5000)[0].after("tensors and embeddings"), "1")
+        graphd.checkpoint.create(graph, "first")
+        page, _ = self.browse(5000)
+        self.assertEqual(page.after("tensors and embeddings"), "1")
+        self.assertEqual(page.after("shares of checkpoints written"), "1")
+        number, unit = page.after("the daemon, resident").split()
+        (process,) = self.daemons.processes
+        with open(f"/proc/{process.pid}/status") as status:
+            (resident,) = (int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+        self.assertEqual(unit, "MiB")
+        self.assertAlmostEqual(float(number) * 1024 / resident, 1, delta=0.2)
+        session.close()
+
+    def test_a_picture_of_the_page_is_not_empty(self):
+        """GRAPHD_PICTURES names a folder that keeps the picture, for people to look at."""
+        os.environ.update(GRAPHD_RUNTIME_DIR=self.daemons.runtime, GRAPHD_TRANSPORT="tcp")
+        session = self.daemons.connect(job_id="night")
+        graph = session.graph()
+        for _ in range(50):
+            graphd.distributed.sample_neighbors(graph, {graph.ntypes[0]: torch.arange(9)}, 2)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(os.environ.get("GRAPHD_PICTURES", folder), "page.png")
+            width, height, lines = draw(f"http://{self.address}/", 6000, path)
+        self.assertEqual((width, height, len(lines)), (1200, 1600, 1600))
+        self.assertGreater(len(set(lines)), 300)  # lines of text and of tables differ
         session.close()
 
     def test_an_open_page_shows_the_rates_of_what_goes_on(self):

@@ -131,12 +131,14 @@ class WatchedDaemon {
     });
     StoppedThread thread(served_->daemon(0).pid(), name);
     EXPECT_TRUE(Logged(StrCat("thread '", name, "' has hung for "))) << Log();
+    std::this_thread::sleep_for(std::chrono::seconds(1));  // earlier messages have arrived then
     EXPECT_FALSE(NotifiedMore());
     const std::string goes_on = StrCat("thread '", name, "' goes on");
     EXPECT_THAT(Log(), Not(HasSubstr(goes_on)));
     thread.GoOn();
     EXPECT_TRUE(Logged(goes_on)) << Log();
-    EXPECT_TRUE(NotifiedMore());
+    const auto before = Notified();
+    EXPECT_TRUE(Await([&] { return Notified() > before; }));
     ended = true;
     worker.join();
   }
