@@ -98,11 +98,11 @@ int64_t TimeOf(const std::string& job_path) {
 
 // Returns whether a state is that of a job that its launcher leads. One that can't be read is not.
 bool IsLed(const std::string& state_path) {
-  bool is_led = false;
-  LogFailure("can't read the state of an old job", [&] {
-    is_led = ValueOr(ParseJson(ReadTextFile(state_path, kMaxState)), "led", false);
-  });
-  return is_led;
+  try {
+    return ValueOr(ParseJson(ReadTextFile(state_path, kMaxState)), "led", false);
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 bool IsLocked(const std::string& lock_path) {
@@ -202,15 +202,25 @@ std::vector<std::string> JobDirectory::Jobs() {
 // Removes the oldest jobs whose supervisors have ended. The new job, which has no state yet, is
 // locked.
 void JobDirectory::Prune() {
-  size_t led = 0, others = 0;  // many short jobs of launchers push out no detached one
+  struct Kept {
+    std::string path;
+    bool is_led = false, lives = false;
+  };
+  std::vector<Kept> all;
+  size_t led = 0, others = 0;  // counted apart: short jobs of launchers push out no detached one
   for (const std::string& job : Jobs()) {
-    const std::string path = StrCat(Root(), "/", job);
-    const std::vector<std::string> ports = NamesIn(path);
-    const bool is_led = std::ranges::any_of(
-        ports, [&](const std::string& port) { return IsLed(path + "/" + port + kStateFile); });
-    const bool lives = std::ranges::any_of(
-        ports, [&](const std::string& port) { return IsLocked(path + "/" + port + kLockFile); });
-    if (++(is_led ? led : others) > kMaxJobs && !lives) RemoveTree(path);
+    Kept& kept = all.emplace_back(Kept{StrCat(Root(), "/", job)});
+    for (const std::string& port : NamesIn(kept.path)) {
+      kept.is_led |= IsLed(kept.path + "/" + port + kStateFile);
+      kept.lives |= IsLocked(kept.path + "/" + port + kLockFile);
+    }
+    (kept.is_led ? led : others)++;
+  }
+  for (; !all.empty(); all.pop_back()) {  // the oldest is the last
+    size_t& count = all.back().is_led ? led : others;
+    if (count <= kMaxJobs || all.back().lives) continue;
+    RemoveTree(all.back().path);
+    count--;
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <kj/async.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>

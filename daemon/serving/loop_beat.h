@@ -2,8 +2,10 @@
 #pragma once
 #include <kj/async.h>
 
+#include <chrono>
 #include <string>
 
+#include "daemon/serving/thread_watch.h"
 #include "wire/loop_thread.h"
 
 namespace graphd {

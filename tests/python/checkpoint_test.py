@@ -55,12 +55,12 @@ class Checkpoints(support.GraphTest):
         with self.assertRaises(graphd.errors.NotFoundError):
             checkpoint.restore(g, "first")
 
-    def verb(self, *words, expect=0):
-        """Runs graphctl checkpoint, and returns its output, or what it says if it fails."""
+    def verb(self, *words, of="checkpoint", expect=0):
+        """Runs a verb of graphctl, and returns its output, or what it says if it fails."""
         daemons = self.daemons()
         servers = ("--server_name", daemons.server_name, "--ip_config", daemons.ip_config)
         done = subprocess.run(
-            [os.path.join(support.BIN, "graphctl"), "checkpoint", *words, *servers],
+            [os.path.join(support.BIN, "graphctl"), of, *words, *servers],
             env=daemons.environment(),
             capture_output=True,
             text=True,
@@ -95,6 +95,9 @@ class Checkpoints(support.GraphTest):
         self.verb("delete", "by_hand")
         self.assertNotIn("by_hand", self.verb("list"))
         self.assertIn("by_hand", self.verb("restore", "by_hand", expect=3))
+        del g, tensor
+        graphd.distributed.exit_client()
+        self.verb("drop", "verbs", of="tensors")
 
     def step(self, embedding, optimizer, nodes):
         (embedding(nodes) ** 2).sum().backward()

@@ -142,6 +142,18 @@ TEST_F(JobDirectoryTest, OldJobsAreRemovedButNotRunningOnes) {
   EXPECT_THAT(jobs, ::testing::Not(::testing::Contains("job-0")));
 }
 
+TEST_F(JobDirectoryTest, JobsOfLaunchersPushOutNoOthers) {
+  JobDirectory::Make("detached", 30050).WriteState({{"phase", "over"}});
+  for (size_t i = 0; i < JobDirectory::kMaxJobs + 5; i++) {
+    const nlohmann::json state = {{"phase", "over"}, {"led", true}};
+    JobDirectory::Make(StrCat("led-", i), 30050).WriteState(state);
+  }
+  const std::vector<std::string> jobs = JobDirectory::Jobs();
+  EXPECT_LE(jobs.size(), JobDirectory::kMaxJobs + 2);
+  EXPECT_THAT(jobs, ::testing::Contains("detached"));
+  EXPECT_THAT(jobs, ::testing::Not(::testing::Contains("led-0")));
+}
+
 TEST_F(JobDirectoryTest, ADamagedStateIsAnError) {
   const JobDirectory made = JobDirectory::Make("1120-1", 30050);
   WriteFileAtomically(made.path() + "/state.json", "{\"phase\": ");
