@@ -17,8 +17,8 @@ namespace graphd {
 namespace {
 
 constexpr uint64_t kMaxAnswerBytes = uint64_t{64} << 20;
-// The most tensors that a checkpoint can be wanted of; no daemon has more.
-constexpr kj::uint kMaxTensors = 4096;
+// The largest number of tensors that a client may name for a checkpoint; no daemon has more.
+constexpr kj::uint kMaxTensors = store::StoreOptions::kMostTables;
 
 // Returns the names of the tensors that a client wants to be saved. Their sizes are checked before
 // they are copied, because a short message can name a long text many times.
@@ -93,7 +93,8 @@ kj::Promise<void> CheckpointService::prepare(PrepareContext context) {
   AsKj([&] { context_.requests->Require(Role::kWriter, "make checkpoints"); });
   auto params = context.getParams();
   const std::set<std::string> names = AsKj([&] { return ReadNames(params.getTensors()); });
-  // It has an account of its own: a connection with nothing charged can always send short messages.
+  // The making is charged to an account of its own, because a connection to whose account nothing
+  // is charged can always send short messages, and it should keep that right.
   const auto& account = context_.requests->buffers()->account();
   auto making = std::make_shared<CheckpointMaking>(
       context_.graph, context_.tensors,

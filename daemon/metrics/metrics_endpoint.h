@@ -27,8 +27,8 @@ class MetricsEndpoint {
  public:
   static constexpr size_t kMaxConnections = 32;
   static constexpr int64_t kMaxSeconds = 10;  // a connection is closed then
-  // Its thread hangs after this time, during which it may wait for a file system about whose room
-  // it was asked, but not forever.
+  // The watchdog regards the endpoint's thread as hung after this time. It is longer than that of
+  // other event loops, because an answer asks file systems for their free space and may wait there.
   static constexpr std::chrono::seconds kLongestAnswer{120};
 
   // Throws Error if the constructor would refuse this address, as Listener::ResolveTcp does.

@@ -211,7 +211,7 @@ KeptGraph TakeAll(DescriptorStore& store, UniqueFd manifest, const std::string& 
     }
   }
   const ReceivedGraph received(root.getGraph(), kSource);
-  // Before memory is allocated for as many.
+  // The kept owners are checked before memory is allocated for as many as the manifest claims.
   for (const ReceivedGraph::Missing& missing : received.missing()) {
     auto& taken = missing.is_edge ? graph.edge_owners : graph.node_owners;
     taken = TakeSegment(store, missing.is_edge ? root.getEdgeOwners() : root.getNodeOwners());

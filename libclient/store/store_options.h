@@ -47,7 +47,8 @@ struct StoreOptions {
   // Returns whether another process follows this one at once, to which such memory is left. Called
   // at the end.
   std::function<bool()> next_process_follows = [] { return false; };
-  size_t max_tables = 4096;
+  static constexpr size_t kMostTables = 4096;
+  size_t max_tables = kMostTables;
   // Returns the ids of the rows of a table whose first_id is -1. Called when the table is created
   // or recovered.
   std::function<Table::RowIds(const TableSpec&)> row_ids = {};

@@ -13,8 +13,8 @@
 
 namespace graphd {
 
-// One of DGL's files (array.h, graph.h), written sequentially through one buffer of fixed size. It
-// has a temporary name until Finish(). Not thread-safe. Throws Error if a write fails.
+// A file of DGL's format (array.h, graph.h) that is written sequentially through a buffer of fixed
+// size. It has a temporary name until Finish(). Not thread-safe. Throws Error if a write fails.
 class DglOutput {
  public:
   // Calls `written`, unless it is empty, with the number of bytes each time the buffer is written.

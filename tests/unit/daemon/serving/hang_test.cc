@@ -114,7 +114,7 @@ class WatchedDaemon {
  public:
   explicit WatchedDaemon(const RawGraph& graph) : messages_(scratch_ / "notify") {
     ::setenv("WATCHDOG_USEC", "200000", 1);
-    // One thread serves all connections.
+    // The daemon gets a single thread for connections, so that the test knows which one to stop.
     served_.emplace(graph, std::vector<std::vector<int>>{{0}}, 1,
                     std::vector<std::string>{"--hang_timeout", "1", "--data_threads", "1"});
     ::unsetenv("WATCHDOG_USEC");
