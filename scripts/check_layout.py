@@ -4,7 +4,7 @@
 
 usage: scripts/check_layout.py [--graph]
 
-- A folder of libclient, daemon, ctl, tests/unit, python or bench has at most 40 source files; the
+- A folder of libclient, daemon, ctl, tests, python or bench has at most 40 source files; the
   median of their lines is below 200, and none has more than 800.
 - No two files of a library (a folder of libclient, daemon, or ctl) have the same name.
 - The methods of a class that a header declares are defined in the source file of the same name.
@@ -22,7 +22,7 @@ import sys
 
 import source_files
 
-FOLDERS = ("libclient", "daemon", "ctl", "tests/unit", "python", "bench")
+FOLDERS = ("libclient", "daemon", "ctl", "tests", "python", "bench")
 SOURCES = (".cc", ".h", ".py", ".pyi", ".capnp")
 INCLUDE_ROOTS = ("libclient", "libclient/include", "")
 MOST_FILES = 40

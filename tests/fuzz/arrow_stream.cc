@@ -4,8 +4,8 @@
 #include "format/arrow/feature_values.h"
 #include "format/arrow/ipc_stream.h"
 #include "format/input/batch_ids.h"
-#include "tests/fuzz/input_folder.h"
-#include "tests/fuzz/target.h"
+#include "tests/fuzz/support/input_folder.h"
+#include "tests/fuzz/support/target.h"
 
 // Reads streams of Arrow's IPC format, and every column as a feature, with the dtypes of text and
 // with its own, and as ids.

@@ -10,8 +10,8 @@
 #include "store/log/store_state.h"
 #include "store/rows/file_checksum.h"
 #include "store/share_record.h"
-#include "tests/fuzz/input_folder.h"
-#include "tests/fuzz/target.h"
+#include "tests/fuzz/support/input_folder.h"
+#include "tests/fuzz/support/target.h"
 
 // Reads what a checkpoint and a store say about themselves: manifest, tables, sums, state.
 // The first byte chooses the reader. Checksums of an input are corrected before it is read.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/input/chunked.h"
-#include "tests/fuzz/input_folder.h"
-#include "tests/fuzz/target.h"
-#include "tests/fuzz/touch.h"
+#include "tests/fuzz/support/input_folder.h"
+#include "tests/fuzz/support/target.h"
+#include "tests/fuzz/support/touch.h"
 #include "tests/unit/format/npy_bytes.h"
 
 // Reads a chunked graph: its metadata.json and the files that this names.

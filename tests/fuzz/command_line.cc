@@ -7,7 +7,7 @@
 #include "format/input/graph_files.h"
 #include "format/partition/assign_nodes.h"
 #include "store/checkpoint/set.h"
-#include "tests/fuzz/target.h"
+#include "tests/fuzz/support/target.h"
 #include "wire/ip_config.h"
 
 // Parses values that users write: options of graphctl, graphd and the examples, environment

@@ -7,9 +7,9 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "daemon/graph_switcher.h"
-#include "tests/fuzz/target.h"
-#include "tests/fuzz/typed_calls.h"
-#include "tests/fuzz/wire_input.h"
+#include "tests/fuzz/support/target.h"
+#include "tests/fuzz/support/typed_calls.h"
+#include "tests/fuzz/support/wire_input.h"
 #include "wire/graph_messages.h"
 #include "wire/job_record.h"
 

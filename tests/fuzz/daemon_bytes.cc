@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "base/strings.h"
-#include "tests/fuzz/daemon_services.h"
-#include "tests/fuzz/target.h"
-#include "tests/fuzz/wire_input.h"
+#include "tests/fuzz/support/daemon_services.h"
+#include "tests/fuzz/support/target.h"
+#include "tests/fuzz/support/wire_input.h"
 #include "wire/graph_messages.h"
 
 // Sends the bytes to a daemon as a client's stream, from its first byte on. The first byte of the

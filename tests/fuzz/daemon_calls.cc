@@ -4,9 +4,9 @@
 #include <set>
 
 #include "base/strings.h"
-#include "tests/fuzz/target.h"
-#include "tests/fuzz/typed_calls.h"
-#include "tests/fuzz/wire_input.h"
+#include "tests/fuzz/support/target.h"
+#include "tests/fuzz/support/typed_calls.h"
+#include "tests/fuzz/support/wire_input.h"
 #include "wire/graph_messages.h"
 
 // Makes calls of a daemon with the protocol's own client: the input chooses up to three connections

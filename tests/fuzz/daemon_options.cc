@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/strings.h"
-#include "tests/fuzz/input_folder.h"
-#include "tests/fuzz/target.h"
+#include "tests/fuzz/support/input_folder.h"
+#include "tests/fuzz/support/target.h"
 
 // Parses graphd's options: those of a configuration file, or of a command line with an argument per
 // line.

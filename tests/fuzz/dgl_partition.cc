@@ -2,9 +2,9 @@
 #include "base/strings.h"
 #include "format/load.h"
 #include "format/load_part_config.h"
-#include "tests/fuzz/input_folder.h"
-#include "tests/fuzz/target.h"
-#include "tests/fuzz/touch.h"
+#include "tests/fuzz/support/input_folder.h"
+#include "tests/fuzz/support/target.h"
+#include "tests/fuzz/support/touch.h"
 
 // Loads a partition in DGL's format: a graph file and two tensor dictionaries.
 

@@ -2,9 +2,9 @@
 #include "format/input/graph_files.h"
 
 #include "format/io/csv_reader.h"
-#include "tests/fuzz/input_folder.h"
-#include "tests/fuzz/target.h"
-#include "tests/fuzz/touch.h"
+#include "tests/fuzz/support/input_folder.h"
+#include "tests/fuzz/support/target.h"
+#include "tests/fuzz/support/touch.h"
 #include "tests/unit/format/text_files.h"
 
 // Reads a graph from files of any kind: tables (CSV, TSV, blanks), Matrix Market, NumPy; plain or

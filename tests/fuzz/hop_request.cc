@@ -8,8 +8,8 @@
 #include "format/load.h"
 #include "format/load_part_config.h"
 #include "format/partitioner.h"
-#include "tests/fuzz/target.h"
-#include "tests/fuzz/wire_input.h"
+#include "tests/fuzz/support/target.h"
+#include "tests/fuzz/support/wire_input.h"
 #include "tests/unit/format/raw_graph_samples.h"
 #include "wire/hop_messages.h"
 

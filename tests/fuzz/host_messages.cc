@@ -4,7 +4,7 @@
 #include "ctl/plan/copy_plan.h"
 #include "ctl/plan/host_order.h"
 #include "ctl/plan/relative_path.h"
-#include "tests/fuzz/target.h"
+#include "tests/fuzz/support/target.h"
 
 // Reads what graphctl processes on several hosts send one another: orders, frames, paths. The first
 // byte chooses the reader.

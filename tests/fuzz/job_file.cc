@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tests/fuzz/target.h"
+#include "tests/fuzz/support/target.h"
 
 // Reads the bytes as the file with the credentials of a daemon's jobs. What is read can be written
 // and is read again as the same.

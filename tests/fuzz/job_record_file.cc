@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "base/strings.h"
-#include "tests/fuzz/target.h"
+#include "tests/fuzz/support/target.h"
 
 // Reads the bytes as the file with the records of a daemon's jobs, with a checksum that is right,
 // and gives them to a board. What is read can be written and is read again as the same.

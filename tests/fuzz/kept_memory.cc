@@ -11,8 +11,8 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "store/store.h"
-#include "tests/fuzz/target.h"
-#include "tests/fuzz/wire_input.h"
+#include "tests/fuzz/support/target.h"
+#include "tests/fuzz/support/wire_input.h"
 
 // Opens a store whose last process was killed, after the input has changed the files that it left:
 // the memory of tables, undo logs, the push log and the state of the store in the tmpfs, and what

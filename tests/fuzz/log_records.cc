@@ -4,7 +4,7 @@
 #include "ctl/logs/log_record.h"
 #include "ctl/logs/text_records.h"
 #include "daemon/logging/log_text.h"
-#include "tests/fuzz/target.h"
+#include "tests/fuzz/support/target.h"
 
 // Reads the log of a server as `graphctl server logs` does: as a log file, as lines of journalctl,
 // and as what another host has sent.

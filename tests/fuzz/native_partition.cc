@@ -3,9 +3,9 @@
 #include "format/load_part_config.h"
 #include "format/partitioner.h"
 #include "format/verify.h"
-#include "tests/fuzz/input_folder.h"
-#include "tests/fuzz/target.h"
-#include "tests/fuzz/touch.h"
+#include "tests/fuzz/support/input_folder.h"
+#include "tests/fuzz/support/target.h"
+#include "tests/fuzz/support/touch.h"
 #include "tests/unit/format/raw_graph_samples.h"
 
 // Loads and verifies a partition in graphd's format: a header and its segments.

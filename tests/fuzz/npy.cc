@@ -2,8 +2,8 @@
 #include "format/input/edge_files.h"
 #include "format/io/npy_file.h"
 #include "format/partition/node_integers.h"
-#include "tests/fuzz/input_folder.h"
-#include "tests/fuzz/target.h"
+#include "tests/fuzz/support/input_folder.h"
+#include "tests/fuzz/support/target.h"
 #include "tests/unit/format/npy_bytes.h"
 
 // Reads NumPy arrays: as they are, as edges, and as partitions of nodes.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/input/ogb_raw.h"
-#include "tests/fuzz/input_folder.h"
-#include "tests/fuzz/target.h"
-#include "tests/fuzz/touch.h"
+#include "tests/fuzz/support/input_folder.h"
+#include "tests/fuzz/support/target.h"
+#include "tests/fuzz/support/touch.h"
 
 // Reads Open Graph Benchmark's raw layouts, of one node type and of several.
 

@@ -15,8 +15,8 @@
 #include "base/strings.h"
 #include "store/rows/page_db.h"
 #include "store/store.h"
-#include "tests/fuzz/target.h"
-#include "tests/fuzz/wire_input.h"
+#include "tests/fuzz/support/target.h"
+#include "tests/fuzz/support/wire_input.h"
 
 // Opens a store after the input has changed the records in its RocksDB: pages, descriptions of
 // tables, the state of the store and the troubles of tables. Each record has a checksum, which the

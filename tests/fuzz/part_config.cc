@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/load_part_config.h"
-#include "tests/fuzz/input_folder.h"
-#include "tests/fuzz/target.h"
+#include "tests/fuzz/support/input_folder.h"
+#include "tests/fuzz/support/target.h"
 #include "tests/unit/format/npy_bytes.h"
 
 // Reads a part config, DGL's or native, with the maps in NumPy files that old ones have.

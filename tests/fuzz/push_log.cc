@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "base/file.h"
-#include "tests/fuzz/input_folder.h"
-#include "tests/fuzz/target.h"
+#include "tests/fuzz/support/input_folder.h"
+#include "tests/fuzz/support/target.h"
 
 // Recovers pushes from the segments of a push log. Mutations rarely keep a checksum right, so the
 // checksums of an input are corrected first, unless its first byte is odd.

@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "base/file.h"
-#include "tests/fuzz/target.h"
+#include "tests/fuzz/support/target.h"
 
 // Plays a peer that does not know the shared secret: the first byte of the input says whether it
 // faces a server or a client, and in which pieces the others reach a server. No input may be

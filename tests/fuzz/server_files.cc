@@ -6,8 +6,8 @@
 
 #include "client/cache/cache_members.h"
 #include "daemon/restart/switch_record.h"
-#include "tests/fuzz/input_folder.h"
-#include "tests/fuzz/target.h"
+#include "tests/fuzz/support/input_folder.h"
+#include "tests/fuzz/support/target.h"
 #include "tls/revoked_list.h"
 #include "tls/shared_secret.h"
 #include "wire/loading_file.h"

@@ -6,7 +6,7 @@
 #include "ctl/hosts/server_status.h"
 #include "ctl/plan/json_value.h"
 #include "ctl/plan/server_rates.h"
-#include "tests/fuzz/target.h"
+#include "tests/fuzz/support/target.h"
 
 // Reads the contents of the frames that a supervisor sends, whatever their kind says: what launch,
 // status and top do with them. A frame without a kind is treated as a status.

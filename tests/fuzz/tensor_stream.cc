@@ -5,8 +5,8 @@
 #include <capnp/rpc.capnp.h>
 #include <kj/async-io.h>
 
-#include "tests/fuzz/target.h"
-#include "tests/fuzz/wire_input.h"
+#include "tests/fuzz/support/target.h"
+#include "tests/fuzz/support/wire_input.h"
 
 // Receives the bytes as the framed messages of a connection. They arrive in pieces whose size is
 // the first byte, at a client, or at a daemon before or after the peer has attached.

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string>
 
-#include "tests/fuzz/target.h"
+#include "tests/fuzz/support/target.h"
 #include "tests/unit/tls/test_keys.h"
 
 // Two sessions with good keys, a client's and a server's, talk to each other, before or after their

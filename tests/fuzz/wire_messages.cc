@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "client/link/attach_info.h"
-#include "tests/fuzz/target.h"
-#include "tests/fuzz/wire_input.h"
+#include "tests/fuzz/support/target.h"
+#include "tests/fuzz/support/wire_input.h"
 #include "wire/graph_messages.h"
 #include "wire/hop_messages.h"
 #include "wire/received_graph.h"

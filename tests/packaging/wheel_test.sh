@@ -85,8 +85,9 @@ find root/srv -mindepth 1 -maxdepth 1 -not -name env -not -name wheel_trainer.py
 venv/bin/pip download --disable-pip-version-check --dest plots 'matplotlib<3.9' 'numpy<1.25' >pip.log 2>&1 ||
   { cat pip.log; exit 1; }
 # The page and its example come with the wheel.
-mkdir -p root/srv/graphd/tests/{python,tools}
-cp "$source_dir"/tests/python/{support,tutorial_test}.py root/srv/graphd/tests/python
+mkdir -p root/srv/graphd/tests/{python/package,tools}
+cp "$source_dir"/tests/python/support.py root/srv/graphd/tests/python
+cp "$source_dir"/tests/python/package/tutorial_test.py root/srv/graphd/tests/python/package
 cp "$source_dir/tests/tools/free_ports.py" root/srv/graphd/tests/tools
 cp -r wheels plots root/srv
 # shellcheck disable=SC2016  # the inner shells expand their variables
@@ -104,8 +105,8 @@ unshare --mount sh -ec '
       graphd matplotlib >pip.log 2>&1 || { cat pip.log; exit 1; }
     python3 -m graphd.examples graphd/docs
     mv graphd/docs/tutorial.md graphd/docs/python.md
-    GRAPHD_BIN_DIR=/srv/tutorial/bin python3 graphd/tests/python/tutorial_test.py \
-      Tutorial.test_every_step"'
+    GRAPHD_BIN_DIR=/srv/tutorial/bin PYTHONPATH=graphd/tests/python \
+      python3 graphd/tests/python/package/tutorial_test.py Tutorial.test_every_step"'
 rm -r root
 
 mmdebstrap --quiet --variant=extract --include=libc6,libgcc-s1,dash,coreutils,grep bullseye older \

@@ -20,7 +20,7 @@ from matplotlib import image
 import support
 
 NOTEBOOK = os.path.join(
-    os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "tutorial.ipynb"
+    os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "docs", "tutorial.ipynb"
 )
 
 

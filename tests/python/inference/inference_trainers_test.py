@@ -16,7 +16,7 @@ import support
 from graphd import inference
 from graphd.inference import collective
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+SHARED = os.path.dirname(models.__file__)
 
 # A trainer of a job of two. It computes everything with all trainers, and the first one compares.
 TRAINER = """
@@ -77,7 +77,7 @@ def run(test, script, *words):
     """Runs a job of two trainers, and returns what the first one prints."""
     trainers = [
         subprocess.Popen(
-            [sys.executable, "-c", script, HERE, *words],
+            [sys.executable, "-c", script, SHARED, *words],
             env=test.daemons().environment(
                 RANK=str(rank), WORLD_SIZE="2", GRAPHD_JOB_ID="both", GRAPHD_NUM_SAMPLERS="1"
             ),

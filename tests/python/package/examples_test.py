@@ -11,7 +11,7 @@ import unittest.mock
 import support
 from graphd import errors, examples
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 
 
 def read(*path):

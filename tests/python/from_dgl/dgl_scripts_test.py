@@ -13,7 +13,7 @@ import graphd
 import jobs
 import support
 
-SCRIPTS = os.path.join(jobs.HERE, "dgl_scripts")
+SCRIPTS = os.path.join(jobs.HERE, "from_dgl", "scripts")
 # DGL takes Debian's PyTorch, 1.13.0a0, for a version before 1.13.
 DGL_IMPORTS = "import torch; torch.__version__ = '1.13.1'"
 LINK_IMPORTS = {

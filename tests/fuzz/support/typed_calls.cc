@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/fuzz/typed_calls.h"
+#include "tests/fuzz/support/typed_calls.h"
 
 #include <iterator>
 
-#include "tests/fuzz/wire_input.h"
+#include "tests/fuzz/support/wire_input.h"
 
 namespace graphd::fuzz {
 namespace {

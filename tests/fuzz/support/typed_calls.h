@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/fuzz/daemon_services.h"
+#include "tests/fuzz/support/daemon_services.h"
 #include "wire/connection.h"
 
 namespace graphd::fuzz {

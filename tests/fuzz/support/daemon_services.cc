@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/fuzz/daemon_services.h"
+#include "tests/fuzz/support/daemon_services.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@ import support
 from graphd import inference
 from graphd.distributed import DistTensor
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+SHARED = os.path.dirname(models.__file__)
 STOP = 5  # the batch of the second layer that no trainer of the first job computes
 OPTIONS = dict(name="kept", batch_size=50, resume=True, version="epoch 7")
 
@@ -21,7 +21,7 @@ OPTIONS = dict(name="kept", batch_size=50, resume=True, version="epoch 7")
 # and waits to be killed.
 TRAINER = f"""
 import sys
-sys.path.insert(0, {HERE!r})
+sys.path.insert(0, {SHARED!r})
 import graphd
 import inference_model as models
 graphd.distributed.initialize()

@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/strings.h"
-#include "tests/fuzz/target.h"
+#include "tests/fuzz/support/target.h"
 
 // Joins a target to libFuzzer, and writes its seeds: `TARGET --seeds DIRECTORY`.
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/fuzz/wire_input.h"
+#include "tests/fuzz/support/wire_input.h"
 
 #include <capnp/serialize.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/fuzz/touch.h"
+#include "tests/fuzz/support/touch.h"
 
 #include "base/check.h"
 #include "base/index.h"
-#include "tests/fuzz/target.h"
+#include "tests/fuzz/support/target.h"
 
 namespace graphd::fuzz {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/fuzz/input_folder.h"
+#include "tests/fuzz/support/input_folder.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
