@@ -14,7 +14,7 @@ from .frame import Frame, frame_of, moved
 from .html import table
 from .layer import Layer
 from .names import EID
-from .typing import EdgeType, Ids, Tensor
+from .typing import EdgeType, Ids, Tensor, Triple
 
 if TYPE_CHECKING:
     from .device.parts import Parts, Rebuild
@@ -53,7 +53,7 @@ class _EdgeView:
         self._block = block
 
     def __repr__(self) -> str:
-        return f"EdgeView({self._block.canonical_etypes})"
+        return f"EdgeView({self._block.types.canonical_etypes})"
 
     def __call__(self, form: str = "uv", order: str = "eid", etype: EdgeType | None = None) -> Any:
         u, v = self._block.coo(etype)
@@ -91,6 +91,33 @@ class Block(DglForm, Layer):
     """
 
     is_block = True
+
+    _etype_ids: list[int] | None = None  # numbers of the edge types that `canonical_etypes` has
+
+    @property
+    def etypes(self) -> list[str]:
+        """Relations of `canonical_etypes`."""
+        return [self.types.etypes[e] for e in self._present_etype_ids()]
+
+    @property
+    def canonical_etypes(self) -> list[Triple]:
+        """The edge types into node types of which the block has destinations, or all if it has no edge.
+
+        Layers of DGL compute the outputs of these types alone: those of the last block of
+        ``{"paper": seeds}`` are of papers, as with DGL's distributed graphs. Whatever takes an edge
+        type takes the others too, which have no edges.
+        """
+        return [self.types.canonical_etypes[e] for e in self._present_etype_ids()]
+
+    def _present_etype_ids(self) -> list[int]:
+        if self._etype_ids is None:
+            everything = list(range(len(self.types.etypes)))
+            self._etype_ids = [
+                e for e in everything if self.num_dst_nodes(self.types.canonical_etypes[e][2])
+            ]
+            if not self.num_edges():
+                self._etype_ids = everything
+        return self._etype_ids
 
     @property
     def srctypes(self) -> list[str]:
@@ -233,7 +260,7 @@ class Block(DglForm, Layer):
         """
         if self.device.type != "cpu":
             return lambda there: self if parts.is_pinning else self.to(parts.device)
-        structure = [[parts.add(each) for each in self.csc(c)] for c in self.canonical_etypes]
+        structure = [[parts.add(each) for each in self.csc(c)] for c in self.types.canonical_etypes]
         frames = [
             [{name: parts.take(f[name]) for name in f.fixed() if name != EID} for f in of_types]
             for of_types in self._frames()
@@ -276,7 +303,12 @@ class Block(DglForm, Layer):
     def _share_data(self, made: Any) -> None:
         self._src_frames = dgl_frames(made.srcnodes, self.ntypes)
         self._dst_frames = dgl_frames(made.dstnodes, self.ntypes)
-        self._edge_frames = dgl_frames(made.edges, self.canonical_etypes)
+        edge_frames = list(self.edge_frames)
+        for e, frame in zip(
+            self._present_etype_ids(), dgl_frames(made.edges, self.canonical_etypes)
+        ):
+            edge_frames[e] = frame
+        self._edge_frames = edge_frames
 
     def to_pyg(self) -> Any:
         """Returns this layer alone in the form of `graphd.to_pyg`.
@@ -295,12 +327,12 @@ class Block(DglForm, Layer):
             )
         src = {t: self.num_src_nodes(t) for t in self.ntypes}
         dst = {t: self.num_dst_nodes(t) for t in self.ntypes}
-        edges = {c: self.num_edges(c) for c in self.canonical_etypes}
+        edges = {c: self.num_edges(c) for c in self.types.canonical_etypes}
         return f"Block(num_src_nodes={src}, num_dst_nodes={dst}, num_edges={edges})"
 
     def _repr_html_(self) -> str:
         nodes = [(t, self.num_src_nodes(t), self.num_dst_nodes(t)) for t in self.ntypes]
-        edges = [(c, self.num_edges(c)) for c in self.canonical_etypes]
+        edges = [(c, self.num_edges(c)) for c in self.types.canonical_etypes]
         return table("Block", ("node type", "source nodes", "destination nodes"), nodes) + table(
             "", ("edge type", "edges"), edges
         )

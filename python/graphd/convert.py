@@ -30,7 +30,7 @@ def block_to_dgl(block: Layer) -> Any:
     """Does the work of `graphd.Block.to_dgl`."""
     dgl = _import("dgl", "dgl")
     types = block.types
-    edges = {etype: block.coo(etype) for etype in types.canonical_etypes}
+    edges = {etype: block.coo(etype) for etype in block.canonical_etypes}
     made = dgl.create_block(
         edges,
         num_src_nodes={t: block.num_src_nodes(t) for t in types.ntypes},
@@ -40,7 +40,8 @@ def block_to_dgl(block: Layer) -> Any:
         made.srcnodes[ntype].data.update(block.src_frames[t])
         made.dstnodes[ntype].data.update(block.dst_frames[t])
     for frame, etype in zip(block.edge_frames, types.canonical_etypes):
-        made.edges[etype].data.update(_whole(frame, block.num_edges(etype)))
+        if etype in edges:
+            made.edges[etype].data.update(_whole(frame, block.num_edges(etype)))
     return made
 
 

@@ -280,6 +280,49 @@ class WithDgl(support.GraphTest):
         for ntype in wanted:
             self.assertTrue(torch.equal(found[ntype], wanted[ntype]))
 
+    def test_layers_of_several_types_have_outputs_of_the_types_of_the_destinations_alone(self):
+        g = self.cut(heterogeneous())
+        feats = {ntype: ["feat"] for ntype in COUNTS}
+        sampler = NeighborSampler([3, 3], prefetch_node_feats=feats)
+        _, _, (first, last) = sampler.sample(g, {"item": torch.arange(9)})
+        self.assertEqual(first.canonical_etypes, ETYPES)
+        self.assertEqual(last.canonical_etypes, [("user", "buys", "item")])
+        self.assertEqual(last.etypes, ["buys"])
+        layers = [
+            dgl.nn.HeteroGraphConv(
+                {rel: dgl.nn.GraphConv(5, 5, norm="right", weight=False) for rel in g.etypes}
+            )
+            for _ in range(2)
+        ]
+        forms = {
+            "as it is": lambda block: block,
+            "local_var": lambda block: block.local_var(),
+            "to_dgl": lambda block: block.to_dgl(),
+        }
+        for name, form in forms.items():
+            with self.subTest(name):
+                hidden = layers[0](form(first), first.srcdata["feat"])
+                self.assertEqual(hidden.keys(), COUNTS.keys())
+                found = layers[1](form(last), hidden)
+                self.assertEqual(found.keys(), {"item"})
+                self.assertEqual(found["item"].shape, (9, 5))
+
+    def test_the_other_types_of_a_block_have_data_still(self):
+        g = self.cut(heterogeneous())
+        _, _, (block,) = NeighborSampler([3]).sample(g, {"item": torch.arange(9)})
+        block.local_var()  # makes a block of DGL, whose data the block has from then on
+        self.assertTrue(len(block.edata[graphd.EID]["user", "buys", "item"]))
+        for etype in set(ETYPES) - {("user", "buys", "item")}:
+            self.assertEqual(block.num_edges(etype), 0)
+            self.assertEqual(len(block.edges[etype].data[graphd.EID]), 0)
+            self.assertEqual(len(block.edges(etype=etype)[0]), 0)
+
+    def test_a_block_without_edges_has_all_edge_types(self):
+        g = self.cut(heterogeneous())
+        _, _, (block,) = NeighborSampler([0]).sample(g, {"item": torch.arange(9)})
+        self.assertEqual(block.num_edges(), 0)
+        self.assertEqual(block.canonical_etypes, ETYPES)
+
     def test_results_of_message_functions_are_in_the_data_of_the_block(self):
         g = self.cut(homogeneous())
         for _, _, (block,) in graphd.distributed.DistNodeDataLoader(
