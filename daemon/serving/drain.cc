@@ -19,7 +19,7 @@ constexpr auto kCheck = 20 * kj::MILLISECONDS;
 constexpr auto kRequestCheck = 5 * kj::MILLISECONDS;
 constexpr auto kStopTime = 500 * kj::MILLISECONDS;
 constexpr double kReportSeconds = 0.25;
-constexpr double kLogSeconds = 5;
+constexpr double kLogSeconds = 5;      // between two lines of the log; the first comes at once
 constexpr double kTroubleSeconds = 5;  // without progress
 
 int64_t NowMs() {
@@ -71,7 +71,7 @@ kj::Promise<void> Drain::AwaitRequests(std::function<bool()> have_ended, Clock::
 }
 
 kj::Promise<bool> Drain::Run() {
-  start_ = logged_ = moved_ = Clock::now();
+  start_ = moved_ = Clock::now();
   auto written = RunOn(writing_, "writing changed rows back", [this] { tensors_.WriteBackNow(); });
   auto late = Watch().then([] { return false; });
   return written

@@ -76,6 +76,8 @@ TEST(Drain, WritesChangedRowsBackAndReportsHowFarItIs) {
   EXPECT_TRUE(seen);
   EXPECT_EQ(served.daemon(0).Wait(), 0) << served.daemon(0).Log();
   EXPECT_THAT(served.daemon(0).Log(),
+              ::testing::ContainsRegex("writing changed rows back: .* of 19[0-9] MiB"));
+  EXPECT_THAT(served.daemon(0).Log(),
               ::testing::ContainsRegex("changed rows are written back: 19[0-9] MiB in "));
   EXPECT_THAT(messages.lines(), Contains("STOPPING=1"));
   EXPECT_THAT(messages.lines(), Contains(StartsWith("EXTEND_TIMEOUT_USEC=")));
