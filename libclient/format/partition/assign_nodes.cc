@@ -83,8 +83,7 @@ void CheckAssignOptions(const AssignOptions& options) {
           PartMethodName(options.method));
   };
   if (options.num_parts < 1 || options.num_parts > kMaxParts) {
-    Throw(ErrorCode::kInvalid, "number of partitions ", options.num_parts, " is outside 1..",
-          kMaxParts);
+    Throw(ErrorCode::kInvalid, "--num_parts ", options.num_parts, " is outside 1..", kMaxParts);
   }
   const int trainers = options.num_trainers_per_machine;
   if (trainers < 1 || trainers > kMaxParts / options.num_parts) {

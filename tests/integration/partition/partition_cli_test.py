@@ -131,7 +131,7 @@ class PartitionCommand(unittest.TestCase):
         self.assertEqual(graphctl("verify", self.output).returncode, OK)
 
     def test_bad_arguments_are_named(self):
-        self.assert_fails(self.partition(parts=0), INVALID, "partitions 0")
+        self.assert_fails(self.partition(parts=0), INVALID, "--num_parts 0")
         self.assert_fails(self.partition("--part_method", "magic"), INVALID, "magic", "random")
         self.assert_fails(self.partition("--split", "time"), INVALID, "half")
         self.assert_fails(self.partition("--input_format", "magic"), INVALID, "magic", "ogb")

@@ -51,7 +51,7 @@ TEST(AssignNodes, OptionsThatContradictTheMethodAreRefused) {
     change(changed);
     return changed;
   };
-  ExpectRefused(with([](auto& o) { o.num_parts = 0; }), {"partitions 0", "16384"});
+  ExpectRefused(with([](auto& o) { o.num_parts = 0; }), {"--num_parts 0", "16384"});
   ExpectRefused(with([](auto& o) { o.num_trainers_per_machine = 0; }), {"trainers_per_machine 0"});
   ExpectRefused(with([](auto& o) { o.num_parts = 1000, o.num_trainers_per_machine = 17; }),
                 {"17", "1..16"});
