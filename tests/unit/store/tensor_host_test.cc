@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/tensor_host.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <future>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "base/clock.h"
 #include "base/strings.h"
+#include "base/threads/watched_thread.h"
 #include "tests/unit/format/scratch_directory.h"
 
 namespace graphd::store {
@@ -88,6 +96,60 @@ TEST_F(TensorHostTest, AShareHasTheRowsOfItsPartition) {
               host->Open({"a", 1}, 0, Spec("x", false), true, false);
             }),
             ErrorCode::kNotFound);
+}
+
+// The names of this process's threads, as the kernel has them, except for those of RocksDB's pools.
+struct Threads {
+  std::vector<std::string> names;
+  int unnamed = 0;  // those with the name of the thread that has started them, the program's
+};
+
+Threads ListThreads() {
+  const auto name_of = [](const std::string& task) {
+    std::ifstream file(StrCat("/proc/self/", task, "comm"));
+    std::string name;
+    std::getline(file, name);
+    return name;
+  };
+  const std::string program = name_of("");
+  Threads threads;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    const std::string name = name_of(StrCat("task/", task.path().filename().string(), "/"));
+    if (name == program) {
+      threads.unnamed++;
+    } else if (!name.starts_with("rocksdb:")) {
+      threads.names.push_back(name);
+    }
+  }
+  return threads;
+}
+
+TEST_F(TensorHostTest, EachOfItsThreadsIsWatchedUnderItsName) {
+  const int unnamed = ListThreads().unnamed;
+  TensorHost::Options options;
+  options.store.directory = directory_.path() + "/store";
+  options.store.memory_dir = "/dev/shm";
+  options.store.threads = 2;
+  TensorHost host(SmallMeta(), std::vector<PartId>{1}, std::move(options));
+  host.OnJobJoined("a");
+  host.Open({"a", 1}, 1, Spec("x", true), true, false);
+  const auto hold = host.store().HoldPushes();
+  const std::vector<std::string> watched = {"pushes 0", "pushes 1",     "push log",   "write-back",
+                                            "leases",   "table memory", "huge pages", "hold"};
+  const auto names_watched = [] {
+    std::vector<std::string> names;
+    for (const WatchedThread::State& state : WatchedThread::All()) names.push_back(state.name);
+    return names;
+  };
+  // A thread gets its name after it has begun to run.
+  const Clock::time_point begin = Clock::now();
+  while (names_watched().size() < watched.size() && SecondsSince(begin) < 30) {
+    std::this_thread::yield();
+  }
+  EXPECT_THAT(names_watched(), ::testing::UnorderedElementsAreArray(watched));
+  const Threads now = ListThreads();
+  EXPECT_THAT(now.names, ::testing::UnorderedElementsAreArray(watched));
+  EXPECT_LE(now.unnamed, unnamed + 1) << "only RocksDB's timer has no name";
 }
 
 TEST_F(TensorHostTest, AJobGetsTheRowsOfItsVersionOfTheGraph) {

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/failure.h"
 #include "base/strings.h"
+#include "client/link/control.h"
 #include "graphd/dist_graph.h"
 #include "graphd/dist_tensor.h"
 #include "tests/support/raw_client.h"
@@ -77,6 +78,24 @@ TEST_F(PacedHolds, AHoldThatNeverEndsDelaysAnotherJobForFiveSeconds) {
   holder.join();
   EXPECT_THAT(error, AllOf(HasSubstr("deadline: pushes waited 5"), HasSubstr("by job holder (unix"),
                            HasSubstr("try again")));
+  // The next hold waits meanwhile, which operators are shown.
+  RawClient next(served_.socket_path(0), "next");
+  std::atomic<bool> seen = false;
+  std::thread operating([&] {
+    const auto control =
+        ControlClient::ConnectUnix(served_.socket_path(0), std::chrono::seconds(20));
+    for (const auto start = Clock::now(); !seen && SecondsSince(start) < 20;) {
+      for (const RequestStatus& each : control->Requests(100).requests) {
+        if (each.operation == "checkpoint hold" &&
+            each.state == "waits until a checkpoint may hold changes again") {
+          seen = true;
+        }
+      }
+    }
+  });
+  auto making = Hold(next, "later");
+  operating.join();
+  EXPECT_TRUE(seen);
 }
 
 TEST_F(PacedHolds, HoldingAgainAndAgainLeavesTimeForPushes) {

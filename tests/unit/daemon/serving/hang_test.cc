@@ -3,18 +3,13 @@
 // and the log are told.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/ptrace.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <numeric>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -26,6 +21,7 @@
 #include "graphd/sampling.h"
 #include "tests/support/served_graph_fixture.h"
 #include "tests/support/service_messages.h"
+#include "tests/support/stopped_thread.h"
 
 namespace graphd::testing {
 namespace {
@@ -34,80 +30,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr int64_t kTensorRows = 20'000, kTensorColumns = 64;
-
-std::string FirstLine(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-// Waits for a condition for at most 30 seconds, and returns whether it has become true.
-template <class Condition>
-bool Await(const Condition& condition) {
-  const Clock::time_point end = Clock::now() + std::chrono::seconds(30);
-  while (!condition()) {
-    if (Clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return true;
-}
-
-// Returns the addresses, from the first to one after the last, of a process's own code.
-std::pair<uint64_t, uint64_t> OwnCode(pid_t process) {
-  const std::string program = std::filesystem::read_symlink(StrCat("/proc/", process, "/exe"));
-  std::ifstream maps(StrCat("/proc/", process, "/maps"));
-  for (std::string line; std::getline(maps, line);) {
-    if (!line.ends_with(program) || line.find(" r-xp ") == std::string::npos) continue;
-    std::istringstream range(line);
-    uint64_t begin = 0, end = 0;
-    char dash = 0;
-    range >> std::hex >> begin >> dash >> end;
-    return {begin, end};
-  }
-  return {0, 0};
-}
-
-// Stops one thread of another process, which does nothing while this exists, by ptrace(2). Used by
-// one thread.
-class StoppedThread {
- public:
-  // Stops the thread with this name while it executes graphd's own code. In a library's it might
-  // hold the lock of a heap, for which every other thread would wait.
-  StoppedThread(pid_t process, const std::string& name) {
-    const std::string tasks = StrCat("/proc/", process, "/task");
-    // A thread has its name only after it has begun to run.
-    EXPECT_TRUE(Await([&] {
-      for (const auto& task : std::filesystem::directory_iterator(tasks)) {
-        if (FirstLine(task.path() / "comm") == name) id_ = std::stoi(task.path().filename());
-      }
-      return id_ != 0;
-    })) << "no thread has the name "
-        << name;
-    const auto [begin, end] = OwnCode(process);
-    EXPECT_LT(begin, end);
-    const std::string state = StrCat(tasks, "/", id_, "/syscall");
-    EXPECT_TRUE(Await([&, begin = begin, end = end] {
-      if (::ptrace(PTRACE_SEIZE, id_, nullptr, nullptr) != 0) return false;
-      EXPECT_EQ(::ptrace(PTRACE_INTERRUPT, id_, nullptr, nullptr), 0);
-      EXPECT_EQ(::waitpid(id_, nullptr, __WALL), id_);
-      // The line ends with the address of the next instruction.
-      const std::string line = FirstLine(state);
-      const uint64_t at = std::strtoull(line.c_str() + line.rfind(' ') + 1, nullptr, 16);
-      if (at >= begin && at < end) return true;
-      GoOn();
-      return false;
-    }));
-  }
-  StoppedThread(const StoppedThread&) = delete;
-  StoppedThread& operator=(const StoppedThread&) = delete;
-  void GoOn() { ::ptrace(PTRACE_DETACH, id_, nullptr, nullptr); }
-  // Waits for the end of the thread with its process.
-  void AwaitEnd() { EXPECT_EQ(::waitpid(id_, nullptr, __WALL), id_); }
-
- private:
-  pid_t id_ = 0;
-};
 
 // A daemon that notifies a service manager's watchdog, and whose threads hang after a second.
 class WatchedDaemon {
@@ -129,7 +51,7 @@ class WatchedDaemon {
     std::thread worker([&] {
       while (!ended) work();
     });
-    StoppedThread thread(served_->daemon(0).pid(), name);
+    StoppedThread thread(served_->daemon(0).pid(), name, StoppedThread::kInOwnCode);
     EXPECT_TRUE(Logged(StrCat("thread '", name, "' has hung for "))) << Log();
     std::this_thread::sleep_for(std::chrono::seconds(1));  // earlier messages have arrived then
     EXPECT_FALSE(NotifiedMore());
@@ -212,7 +134,7 @@ TEST(Hang, AStopGivesRequestsUpThatDoNotEnd) {
     } catch (const Error&) {  // the daemon has ended
     }
   });
-  StoppedThread thread(served.daemon(0).pid(), "compute 0");
+  StoppedThread thread(served.daemon(0).pid(), "compute 0", StoppedThread::kInOwnCode);
   const Clock::time_point begin = Clock::now();
   served.daemon(0).Signal(SIGTERM);
   thread.AwaitEnd();
