@@ -12,13 +12,15 @@
 #include "graphd/data_loader.h"
 #include "graphd/sparse_optim.h"
 #include "tests/support/served_graph_fixture.h"
+#include "tests/support/slowness.h"
 
 namespace graphd::testing {
 namespace {
 
 struct Stopped {};
 
-// Expects that an interrupt 0.2 s from now ends the call within a second.
+// Expects that an interrupt 0.2 s from now ends the call within a second, or more on a busy
+// machine.
 void ExpectInterruptible(const std::string& what, const std::function<void()>& call) {
   const auto start = Clock::now();
   const InterruptCheck check([start] {
@@ -26,7 +28,7 @@ void ExpectInterruptible(const std::string& what, const std::function<void()>& c
   });
   EXPECT_THROW(call(), Stopped) << what;
   EXPECT_GT(SecondsSince(start), 0.19) << what;
-  EXPECT_LT(SecondsSince(start), 1.2) << what;
+  EXPECT_LT(SecondsSince(start), 0.2 + Slowness()) << what;
 }
 
 // Returns nodes of both partitions.
@@ -86,7 +88,7 @@ TEST_F(Interrupt, EndsTheWaitForABatchAndTheLoaderIsDestroyedAtOnce) {
     });
     const auto start = Clock::now();
     { const DistNodeDataLoader gone(std::move(loader)); }
-    EXPECT_LT(SecondsSince(start), 1.0) << workers;
+    EXPECT_LT(SecondsSince(start), Slowness()) << workers;
     served_.daemon(1).Signal(SIGCONT);
   }
 }
