@@ -118,7 +118,8 @@ class TrainingCase(ClusterCase):
     def results(self, done):
         """Returns what each rank of whole_trainer.py has printed."""
         self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
-        found = [json.loads(line.split("] ", 1)[1]) for line in done.stdout.splitlines()]
+        # A mark of torchrun may precede each line.
+        found = [json.loads(line[line.index("{"):]) for line in done.stdout.splitlines()]
         return sorted(found, key=lambda each: each["rank"])
 
     def ends(self, job, code, within=DEADLINE):

@@ -79,6 +79,13 @@ class Training(TrainerHosts):
         for what in ("batches", "links", "walks", "queries", "rows"):
             self.assertEqual(results[2][what], local[what], what)
 
+    def test_torchrun_on_each_host_starts_trainers_of_one_job(self):
+        # Debian's torchrun writes to files, too, because it fails without.
+        settings = ("PET_TEE=1", "PET_REDIRECTS=1", "PET_LOG_DIR=/tmp")
+        done = self.launch("--extra_envs", *settings, "--launcher", "torchrun",
+                           self.python("whole_trainer.py", "small"))
+        self.check_results(self.results(done))
+
     def test_sampler_threads_do_not_change_the_batches(self):
         self.check_results(self.results(
             self.launch("--num_samplers", "2", self.python("whole_trainer.py", "small"))))
