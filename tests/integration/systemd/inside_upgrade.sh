@@ -97,11 +97,19 @@ check "data stays: $(grep '^graphd: ' purge.log)" [ -e /var/lib/graphd/debian/so
 check "the configuration stays" [ -s /etc/graphd/debian.conf ]
 check "so does the user who owns it" id graphd
 check "the runtime directory does not" [ ! -e /run/graphd ]
-install_package 7.2.0
-start
-echo 'graphd graphd/remove-data boolean true' | debconf-set-selections
-check "dpkg --remove" dpkg --remove graphd >/dev/null
-purge
+# An administrator at a terminal is asked.
+answer_purge() {
+  install_package 7.2.0
+  start
+  check "dpkg --remove" dpkg --remove graphd >/dev/null
+  echo "$1" | DEBIAN_FRONTEND=teletype script --quiet --return --command 'dpkg --purge graphd' \
+    purge.log >/dev/null || { bad "dpkg --purge, answered with $1"; cat purge.log; }
+  check "the question names the directory" grep -q "The directory /var/lib/graphd has the tensors" \
+    <(tr '\r\n' '  ' <purge.log)
+}
+answer_purge no
+check "data stays after the answer no" [ -e /var/lib/graphd/debian/some_data ]
+answer_purge yes
 for path in /var/lib/graphd /etc/graphd /run/graphd /run/graphd_memory; do
   check "$path is gone" [ ! -e $path ]
 done
