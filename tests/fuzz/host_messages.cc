@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ctl/copy/protocol.h"
+#include "ctl/doctor/diagnosis.h"
 #include "ctl/hosts/frame_reader.h"
 #include "ctl/plan/copy_plan.h"
 #include "ctl/plan/host_order.h"
 #include "ctl/plan/relative_path.h"
 #include "tests/fuzz/support/target.h"
 
-// Reads what graphctl processes on several hosts send one another: orders, frames, paths. The first
+// Reads what graphctl processes on several hosts send one another: orders, frames, paths, and
+// what `graphctl doctor` learns about a host. The first
 // byte chooses the reader.
 
 namespace graphd::fuzz {
@@ -30,6 +32,16 @@ void ReadOrder(const std::string& line) {
   EncodeOrder(order);
 }
 
+void ReadFacts(const std::string& text) {
+  ExaminedHost host;
+  try {
+    host.facts = nlohmann::json::parse(text).get<HostFacts>();
+  } catch (const nlohmann::json::exception&) {
+    return;  // the caller reports it
+  }
+  Diagnose({host, host});
+}
+
 }  // namespace
 
 void ReadInput(std::string_view input) {
@@ -40,6 +52,8 @@ void ReadInput(std::string_view input) {
       return ReadFrames(rest);
     case 'o':
       return ReadOrder(rest);
+    case 'd':
+      return ReadFacts(rest);
     case 'p':
       CleanRelativePath(rest, "--path");
       BaseName(rest);
@@ -63,6 +77,7 @@ std::vector<std::string> Seeds() {
       "fwelcome\n" + EncodeFrame({{"t", "hello"}, {"version", "1"}}) +
           EncodeFrame({{"t", "out"}, {"rank", 1}}, "line\n"),
       "pa/./b//c",
+      'd' + nlohmann::json(HostFacts()).dump(),
       "c0123456789abcdef",
       R"(r{"node_map": "/a/m.npy", "part-0": {"part_graph": "/a/graph.dgl"}})",
   };
