@@ -12,7 +12,7 @@ from torch_geometric.sampler import NegativeSampling
 import support
 from graphd.errors import GraphdError, InvalidError
 from graphd.pyg import FeatureStore, GraphStore, LinkNeighborLoader, NeighborSampler
-from html_test import Cells
+from html_cells import Cells
 from late_device import LateDevice
 
 LIKES = ("user", "likes", "post")

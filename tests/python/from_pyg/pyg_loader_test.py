@@ -14,7 +14,7 @@ from graphd.device import DeviceRowCache
 from graphd.distributed import in_subgraph
 from graphd.errors import InvalidError
 from graphd.pyg import FeatureStore, GraphStore, LinkNeighborLoader, NeighborLoader
-from html_test import Cells
+from html_cells import Cells
 from late_device import LateDevice
 
 LIKES = ("user", "likes", "post")

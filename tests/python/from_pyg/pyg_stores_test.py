@@ -16,7 +16,7 @@ import jobs
 import support
 from graphd.device import DeviceRowCache
 from graphd.pyg import FeatureStore, GraphStore, NeighborSampler
-from html_test import Cells
+from html_cells import Cells
 from late_device import LateDevice
 
 LIKES = ("user", "likes", "post")

@@ -17,7 +17,7 @@ import torch
 
 import graphd
 import support
-from html_test import Cells
+from html_cells import Cells
 
 TRAINING = """
 import sys, graphd

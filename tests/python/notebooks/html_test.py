@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests what notebooks show of graphs, their data and blocks."""
 
-import html.parser
-
 import support
 from graphd.distributed import (
     DistDataLoader,
@@ -13,30 +11,7 @@ from graphd.distributed import (
 )
 from graphd.html import table
 from graphd.sampling import NeighborSampler, as_edge_prediction_sampler, negative_sampler
-
-
-class Cells(html.parser.HTMLParser):
-    """Collects the texts of cells, row by row, and checks that elements are nested."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.rows, self.open = [], []
-        self.feed(text)
-        self.close()
-        assert not self.open, self.open
-
-    def handle_starttag(self, tag, attrs):
-        self.open.append(tag)
-        if tag in ("tr", "caption"):
-            self.rows.append([])
-        if tag in ("td", "th", "caption"):
-            self.rows[-1].append("")
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag, tag
-
-    def handle_data(self, data):
-        self.rows[-1][-1] += data
+from html_cells import Cells
 
 
 class Html(support.GraphTest):
