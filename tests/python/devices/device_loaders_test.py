@@ -37,6 +37,8 @@ def tensors_of(value):
         return {key: tensors_of(each) for key, each in value.items()}
     if isinstance(value, (tuple, list)):
         return [tensors_of(each) for each in value]
+    if isinstance(value, str):
+        return value
     if isinstance(value, graphd.Block):
         frames = (value.src_frames, value.dst_frames, value.edge_frames)
         ends = [(*value.csc(etype), *value.coo(etype)) for etype in value.canonical_etypes]
@@ -314,16 +316,62 @@ class Loaders(support.GraphTest):
         be computed from them."""
         return [tensors_of(batch[:2]) for batch in loader]
 
-    def test_pinned_batches_belong_to_the_caller(self):
-        g = self.standalone()
-        make = self.nodes(g, prefetch_node_feats={"user": sorted(g.nodes["user"].data)[:1]})
+    def check_pinned(self, make, some_of):
+        """Compares all batches with those in pageable memory, and looks where some tensors are."""
         expected = [tensors_of(batch) for batch in make()]
         device = LateDevice()
         with unittest.mock.patch("graphd.device.platform.pinning_platform", lambda _: device):
             batches = list(make(pin_memory=True))
         self.assertEqual([tensors_of(batch) for batch in batches], expected)
-        self.assertTrue(all(device.is_pinned(inputs["user"]) for inputs, _, _ in batches))
         self.assertEqual(len(device.pinned_sizes), len(batches))
+        for batch in batches:
+            for tensor in some_of(batch):
+                self.assertTrue(device.is_pinned(tensor))
+
+    def test_pinned_batches_belong_to_the_caller(self):
+        g = self.standalone()
+        make = self.nodes(g, prefetch_node_feats={"user": sorted(g.nodes["user"].data)[:1]})
+        self.check_pinned(make, lambda batch: [batch[0]["user"], batch[2][0].csc(FOLLOWS)[1]])
+
+    def test_pinned_batches_of_edges_belong_to_the_caller(self):
+        g = self.standalone()
+
+        def some_of(batch):
+            input_nodes, pairs, negatives, blocks = batch
+            return [
+                input_nodes["user"],
+                *pairs.edges(etype=FOLLOWS),
+                *negatives.edges(etype=FOLLOWS),
+                blocks[0].csc(FOLLOWS)[1],
+                blocks[0].srcdata["age"]["user"],
+            ]
+
+        for workers in (0, 2):
+            self.check_pinned(
+                lambda workers=workers, **more: DistEdgeDataLoader(
+                    g,
+                    {FOLLOWS: torch.arange(100)},
+                    NeighborSampler([3, 2], prefetch_node_feats={"user": ["age"]}),
+                    batch_size=32,
+                    seed=1,
+                    num_workers=workers,
+                    negative_sampler=negative_sampler.Uniform(2),
+                    **more,
+                ),
+                some_of,
+            )
+
+    def test_pinned_collated_items_belong_to_the_caller(self):
+        def collate(items):
+            return {"ids": torch.tensor(items), "twice": (2 * torch.tensor(items), "text")}
+
+        for workers in (0, 2):
+            self.check_pinned(
+                lambda workers=workers, **more: DistDataLoader(
+                    range(10), 4, collate_fn=collate, num_workers=workers, **more
+                ),
+                lambda batch: [batch["ids"], batch["twice"][0]],
+            )
 
     @unittest.mock.patch("torch.cuda.is_available", lambda: False)
     def test_without_cuda(self):

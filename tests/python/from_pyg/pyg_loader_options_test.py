@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests what the options weight_attr and replace of the loaders with PyG's arguments do."""
+"""Tests what the options weight_attr, replace and pin_memory of the loaders with PyG's arguments do."""
+
+import unittest.mock
 
 import torch
 
 import support
 from graphd.pyg import LinkNeighborLoader, NeighborLoader
+from late_device import LateDevice
+
+FOLLOWS = ("user", "follows", "user")
 
 
 class Draws(support.GraphTest):
@@ -69,6 +74,46 @@ class Draws(support.GraphTest):
                         self.assertLess(different, len(batch.e_id))
                     else:
                         self.assertEqual(different, len(batch.e_id))
+
+
+class Pinned(support.GraphTest):
+    def tensors(self, value):
+        """Returns the tensors of a batch by their path in it."""
+        if isinstance(value, torch.Tensor):
+            return {(): value}
+        if not isinstance(value, dict):
+            return {}
+        return {
+            (key, *path): tensor
+            for key, each in value.items()
+            for path, tensor in self.tensors(each).items()
+        }
+
+    def test_pinned_batches_are_the_same_and_belong_to_the_caller(self):
+        for g in self.each_way():
+            for make, seeds in (
+                (NeighborLoader, ("user", torch.arange(7, 300, 3))),
+                (LinkNeighborLoader, (FOLLOWS, torch.stack(g.find_edges(range(90), FOLLOWS)))),
+            ):
+                # All neighbours are taken, since the seed does not decide which those of links are.
+                options = {"batch_size": 16, "num_workers": 2}
+                wanted = [self.tensors(b.to_dict()) for b in make(g, [-1, -1], seeds, **options)]
+                device = LateDevice()
+                with unittest.mock.patch(
+                    "graphd.device.platform.pinning_platform", lambda _, device=device: device
+                ):
+                    loader = make(g, [-1, -1], seeds, pin_memory=True, **options)
+                batches = list(loader)
+                self.assertEqual(len(batches), len(wanted))
+                self.assertEqual(len(device.pinned_sizes), len(wanted))
+                for batch, plain in zip(batches, wanted):
+                    found = self.tensors(batch.to_dict())
+                    self.assertEqual(found.keys(), plain.keys())
+                    for path, tensor in found.items():
+                        self.assertTrue(torch.equal(tensor, plain[path]), path)
+                        self.assertTrue(device.is_pinned(tensor) or not tensor.numel(), path)
+                    self.assertFalse(any(map(device.is_pinned, plain.values())))
+                    self.assertGreater(len(batch["user"].x), 0)
 
 
 if __name__ == "__main__":
