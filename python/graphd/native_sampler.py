@@ -33,6 +33,12 @@ class NativeSampler(BlockSampler):
         self._handles: dict[tuple[Triple, ...], _graphd.Sampler] = {}
         self._calls = progress.Calls()
 
+    @property
+    def is_native(self) -> bool:
+        """Whether libgraphclient samples; otherwise loaders call `sample`, as for a sampler that is
+        written in Python."""
+        return True
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({list(self.fanouts)})"
 

@@ -18,6 +18,7 @@ from .block_sampler import BlockSampler, BoundSampler, Sample, check_times
 from .distributed.dgl_example import fanouts_of_example
 from .distributed.dgl_remedies import no_attribute
 from .distributed.loaders import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
+from .distributed.pooled_blocks import pooled_blocks
 from .distributed.queries import fanouts_of
 from .edge_prediction import as_edge_prediction_sampler
 from .errors import InvalidError
@@ -80,7 +81,7 @@ class NeighborSampler(NativeSampler):
     ``NeighborSampler(g, fanouts, graphd.distributed.sample_neighbors, device)`` matches the class of
     this name in DGL's examples of distributed training, up to DGL 0.7: it returns a `BoundSampler`,
     which samples with replacement, and its fanouts begin with that of the seeds. The device is without
-    effect.
+    effect, and ``pooled=True`` may follow it.
 
     Parameters
     ----------
@@ -101,6 +102,12 @@ class NeighborSampler(NativeSampler):
         Whether blocks have ``edata[graphd.EID]``. By default they do, but the ids are not read before
         they are used: the first batch whose ids are used is sampled again, and batches that the
         sampler makes from then on have them at once.
+    pooled : bool
+        Whether a fanout is the number of edges of all types of a node together, as with DGL's
+        distributed sampling, and each of its edges is equally likely. Fanouts are numbers then, prob
+        and mask can't be given, and blocks always have the ids of their edges. Such a sampler runs in
+        Python: `graphd.distributed.DistNodeDataLoader` takes it, and its seed decides the order of
+        nodes alone; loaders of edges do not take it.
 
     Raises
     ------
@@ -125,6 +132,7 @@ class NeighborSampler(NativeSampler):
         fused: bool = True,
         *,
         edge_ids: bool | None = None,
+        pooled: bool = False,
     ) -> None:
         super().__init__(prefetch_node_feats, prefetch_labels, prefetch_edge_feats, output_device)
         if edge_dir != "in":
@@ -133,13 +141,42 @@ class NeighborSampler(NativeSampler):
             raise InvalidError("prob and mask: give one of them")
         self.fanouts, self.replace, self.edge_ids = _layers(fanouts), replace, edge_ids
         self.column = column_of(prob) or column_of(mask, "mask")
+        self.pooled = bool(pooled)
+        if self.pooled and (self.column or any(isinstance(each, dict) for each in self.fanouts)):
+            raise InvalidError(
+                "pooled=True: a fanout is one number, without prob and mask; leave these out, or give "
+                "a fanout for each edge type and leave out pooled"
+            )
 
     def __new__(cls, *args: Any, **options: Any) -> Any:
         """Returns a new sampler, or a `BoundSampler` for the arguments of DGL's examples."""
         if cls is NeighborSampler and args and isinstance(args[0], GraphBase):
+            pooled = options.pop("pooled", False)
             layers = _layers(fanouts_of_example(*args, **options))
-            return NeighborSampler(layers[::-1], replace=True).bind(args[0])
+            return NeighborSampler(layers[::-1], replace=True, pooled=pooled).bind(args[0])
         return super().__new__(cls)
+
+    @property
+    def is_native(self) -> bool:
+        """See `NativeSampler.is_native`."""
+        return not self.pooled
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}, pooled=True)" if self.pooled else super().__repr__()
+
+    def sample_blocks(
+        self,
+        g: GraphBase,
+        seed_nodes: NodeIds,
+        exclude_eids: EdgeIds = None,
+        *,
+        seed: int | None = None,
+    ) -> Sample:
+        """See `NativeSampler.sample_blocks`."""
+        if not self.pooled:
+            return super().sample_blocks(g, seed_nodes, exclude_eids, seed=seed)
+        numbers = [fanout_number(each) for each in self.fanouts]
+        return pooled_blocks(g, seed_nodes, numbers, self.replace, exclude_eids, seed)
 
     def _make(self, types: Types) -> _graphd.Sampler:
         method = self._method or ("weighted" if self.column else "uniform")

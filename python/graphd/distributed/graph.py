@@ -318,6 +318,9 @@ class DistGraph(GraphBase):
         replace: bool = False,
         etype_sorted: bool = True,
         output_device: Any = None,
+        *,
+        pooled: bool = False,
+        seed: int | None = None,
     ) -> SampledGraph:
         """See `graphd.distributed.sample_neighbors`."""
         return queries.sample_neighbors(
@@ -330,6 +333,8 @@ class DistGraph(GraphBase):
             replace,
             etype_sorted=etype_sorted,
             output_device=output_device,
+            pooled=pooled,
+            seed=seed,
         )
 
     # Partitions and trainers.

@@ -327,7 +327,7 @@ class DistNodeDataLoader(_Loader):
         options = self._options(
             batch_size, shuffle, drop_last, num_workers, queue_size, seed, times
         )
-        if isinstance(graph_sampler, NativeSampler):
+        if isinstance(graph_sampler, NativeSampler) and graph_sampler.is_native:
             lists = g.types.by_ntype(nids, "nids")
             graph_sampler.check_draws(min(options["batch_size"], g.types.count(lists)))
             self._loader = _graphd.NodeLoader(
@@ -468,9 +468,9 @@ class DistEdgeDataLoader(_Loader):
         check_exclude(exclude)
         if eids is None:
             raise InvalidError("eids: expected edge ids: a tensor, or a dict by edge type")
-        if not isinstance(graph_sampler, NativeSampler):
+        if not isinstance(graph_sampler, NativeSampler) or not graph_sampler.is_native:
             raise InvalidError(
-                f"graph_sampler {graph_sampler!r}: expected one of graphd.sampling, as "
+                f"graph_sampler {graph_sampler!r}: expected one of graphd.sampling without pooled, as "
                 "graphd.sampling.NeighborSampler([10, 25]); batches of edges are made without the "
                 "interpreter"
             )
