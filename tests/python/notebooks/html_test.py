@@ -82,11 +82,16 @@ class Html(support.GraphTest):
             sampler = NeighborSampler([3, 5])
             shown = dict(Cells(sampler._repr_html_()).rows[2:])
             self.assertEqual((shown["fanouts"], shown["replace"]), ("[3, 5]", "False"))
-            loader = DistNodeDataLoader(g, {"user": [0, 1, 2]}, sampler, batch_size=2)
-            shown = dict(Cells(loader._repr_html_()).rows[2:])
-            self.assertEqual(
-                shown, {"batches": "2", "graph": repr(g), "sampler": "NeighborSampler([3, 5])"}
-            )
+            for loader in (
+                DistNodeDataLoader(g, {"user": [0, 1, 2]}, sampler, batch_size=2),
+                DistEdgeDataLoader(g, {"follows": [0, 1, 2]}, sampler, batch_size=2),
+            ):
+                caption, _, *shown = Cells(loader._repr_html_()).rows
+                self.assertEqual(caption, [type(loader).__name__])
+                self.assertEqual(
+                    dict(shown),
+                    {"batches": "2", "graph": repr(g), "sampler": "NeighborSampler([3, 5])"},
+                )
             of_edges = as_edge_prediction_sampler(sampler, exclude="self")
             shown = dict(Cells(of_edges._repr_html_()).rows[2:])
             self.assertEqual((shown["sampler"], shown["exclude"]), (repr(sampler), "self"))

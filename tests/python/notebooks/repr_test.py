@@ -2,8 +2,15 @@
 """Tests the texts that an interpreter shows for graphs, tensors, blocks and samples, to the letter."""
 
 import support
-from graphd.distributed import DistEmbedding, SparseAdagrad, edge_subgraph, sample_neighbors
-from graphd.sampling import MultiLayerFullNeighborSampler, negative_sampler
+from graphd.distributed import (
+    DistEdgeDataLoader,
+    DistEmbedding,
+    DistNodeDataLoader,
+    SparseAdagrad,
+    edge_subgraph,
+    sample_neighbors,
+)
+from graphd.sampling import MultiLayerFullNeighborSampler, NeighborSampler, negative_sampler
 
 
 def block_of(g, seeds):
@@ -40,6 +47,27 @@ class OneType(support.GraphTest):
             ):
                 self.assertEqual(repr(shown), expected)
 
+    def test_loaders_and_the_frames_of_their_blocks(self):
+        for g in self.each_way():
+            sampler = NeighborSampler([3], prefetch_node_feats=["feat"], prefetch_labels=["label"])
+            nodes = DistNodeDataLoader(g, list(range(10)), sampler, batch_size=4)
+            edges = DistEdgeDataLoader(g, list(range(10)), sampler, batch_size=5)
+            self.assertEqual(repr(nodes), "DistNodeDataLoader(3 batches, NeighborSampler([3]))")
+            self.assertEqual(repr(edges), "DistEdgeDataLoader(2 batches, NeighborSampler([3]))")
+            (block,) = next(iter(nodes))[2]
+            for shown, expected in (
+                (block.srcdata, "Frame(['_ID', 'feat'])"),
+                (block.dstdata, "Frame(['_ID', 'label'])"),
+                (block.edata, "Frame(['_ID'])"),
+                (block.srcnodes["_N"], "TypeData(data=Frame(['_ID', 'feat']))"),
+                (block.edges["_E"], "TypeData(data=Frame(['_ID']))"),
+            ):
+                self.assertEqual(repr(shown), expected)
+            # A repr does not make what it shows.
+            self.assertEqual({row[2] for row in block.srcdata.rows()}, {"made on first use"})
+            block.srcdata["h"] = block.srcdata["feat"]
+            self.assertEqual(repr(block.srcdata), "Frame(['_ID', 'feat', 'h'])")
+
     def test_embeddings_and_optimizers(self):
         g = self.standalone()
         embedding = DistEmbedding(g.num_nodes(), 4, name="emb")
@@ -72,6 +100,34 @@ class Types(support.GraphTest):
                     f"SampledGraph(num_edges={{{no_edges}, ('user', 'follows', 'user'): 15, "
                     "('user', 'likes', 'group'): 0, ('user', 'likes', 'post'): 0})",
                 ),
+            ):
+                self.assertEqual(repr(shown), expected)
+
+    def test_the_frames_of_blocks_show_their_types(self):
+        for g in self.each_way():
+            sampler = NeighborSampler(
+                [3],
+                prefetch_node_feats={"user": ["feat", "age"]},
+                prefetch_edge_feats={"follows": ["w"]},
+            )
+            loader = DistNodeDataLoader(g, {"user": [0, 1, 2]}, sampler, batch_size=3)
+            (block,) = next(iter(loader))[2]
+            for shown, expected in (
+                (
+                    block.srcdata,
+                    "TypedFrame({'group': ['_ID'], 'post': ['_ID'], 'user': ['_ID', 'age', 'feat']})",
+                ),
+                (
+                    block.dstdata,
+                    "TypedFrame({'group': ['_ID'], 'post': ['_ID'], 'user': ['_ID']})",
+                ),
+                (
+                    block.edata,
+                    "TypedFrame({('post', 'in', 'group'): ['_ID'], "
+                    "('user', 'follows', 'user'): ['_ID', 'w'], "
+                    "('user', 'likes', 'group'): ['_ID'], ('user', 'likes', 'post'): ['_ID']})",
+                ),
+                (block.dstnodes["user"], "TypeData(data=Frame(['_ID']))"),
             ):
                 self.assertEqual(repr(shown), expected)
 
