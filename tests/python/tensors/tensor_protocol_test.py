@@ -124,6 +124,8 @@ class Protocol(support.GraphTest):
             self.assertEqual(tensor.to(torch.float64).dtype, torch.float64)
 
     def test_pytorch_converts_all_rows_at_once_or_not_at_all(self):
+        # PyTorch takes capsules there from 2.6 on, so that all conversions have to succeed with it.
+        may_refuse = tuple(map(int, torch.__version__.split(".")[:2])) < (2, 6)
         for g, tensor, _ in self.each_tensor():
             age = g.nodes["user"].data["age"]
             for each, convert in itertools.product(
@@ -135,6 +137,7 @@ class Protocol(support.GraphTest):
                     try:
                         found = convert(each)
                     except graphd.errors.InvalidError as error:
+                        self.assertTrue(may_refuse, f"{convert.__name__}: {error}")
                         self.assertRegex(str(error), f"{each.name}.*t\\[:\\] reads all rows")
                         self.assertEqual(reads.call_count, 0)
                         continue
