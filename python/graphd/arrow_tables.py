@@ -11,7 +11,7 @@ from . import _graphd
 from .errors import InvalidError
 from .input_names import Names
 from .labels import Labels, labels_of
-from .table_columns import Columns, end_columns, grouped, ordered
+from .table_columns import Columns, end_columns, end_columns_note, grouped, ordered
 from .typing import Triple
 
 
@@ -61,6 +61,12 @@ class Column:
             )
         return names
 
+    def integers(self) -> Any:
+        """Returns whole numbers without nulls, one per row; None if the column has something else."""
+        if self.numbers is None or self.texts is not None or self.numbers.ndim != 1:
+            return None
+        return self.numbers if self.numbers.dtype.kind in "iu" else None
+
     def feature(self) -> Any:
         """Returns numbers, or `Labels` of text and of a dictionary."""
         if self.numbers is None:
@@ -88,14 +94,16 @@ def columns_of(table: Any, what: str) -> dict[str, Column]:
     return columns
 
 
-def edges_of(etype: Triple, table: Any) -> tuple[Any, Any, Columns]:
+def edges_of(etype: Triple, table: Any) -> tuple[Any, Any, Columns, str]:
     """Returns sources, destinations and features, from the columns that `dataframes.edges_of`
-    chooses."""
+    chooses, and what is doubtful about the choice."""
     what = f"edges of {etype!r}"
     columns = columns_of(table, what)
     ends = end_columns(etype, list(columns), "table")
     src, dst = (columns[name].ids(what) for name in ends)
-    return src, dst, _features({name: c for name, c in columns.items() if name not in ends})
+    features = _features({name: c for name, c in columns.items() if name not in ends})
+    note = end_columns_note(etype, ends, [(name, c.integers()) for name, c in columns.items()])
+    return src, dst, features, note
 
 
 def nodes_of(ntype: Any, table: Any) -> tuple[int, Names | None, Columns]:

@@ -10,7 +10,7 @@ from . import arrow_tables
 from .errors import InvalidError
 from .input_names import Names, ids_or_names
 from .labels import Labels, labels_of, texts_in
-from .table_columns import Columns, end_columns, grouped, ordered
+from .table_columns import Columns, end_columns, end_columns_note, grouped, ordered
 from .typing import Triple
 
 
@@ -19,8 +19,9 @@ def is_frame(value: Any) -> bool:
     return type(value).__module__.partition(".")[0] == "pandas" and hasattr(value, "columns")
 
 
-def edges_of(etype: Triple, frame: Any) -> tuple[Any, Any, Columns]:
-    """Returns the columns of sources and destinations, and the others as features.
+def edges_of(etype: Triple, frame: Any) -> tuple[Any, Any, Columns, str]:
+    """Returns the columns of sources and destinations, the others as features, and what is doubtful
+    about the choice.
 
     Those are the columns that are named like the two node types, if these names differ and there
     are both, and otherwise the first two.
@@ -28,7 +29,11 @@ def edges_of(etype: Triple, frame: Any) -> tuple[Any, Any, Columns]:
     names = list(frame.columns)
     ends = end_columns(etype, names, "frame")
     src, dst = (frame[name].to_numpy() for name in ends)
-    return src, dst, features_of(frame, [name for name in names if name not in ends])
+    features = features_of(frame, [name for name in names if name not in ends])
+    first_rows = [frame.iloc[:, i].iloc[:100].to_numpy() for i in range(min(3, len(names)))]
+    numbers = [rows if rows.dtype.kind in "iu" else None for rows in first_rows]
+    columns = list(zip(names, [*numbers, *[None] * (len(names) - 3)]))
+    return src, dst, features, end_columns_note(etype, ends, columns)
 
 
 def nodes_of(ntype: Any, frame: Any) -> tuple[int, Names | None, Columns]:

@@ -136,3 +136,14 @@ def path_beside(part_config: str, graph_name: str, ntype: str) -> str:
             "type, or give ids"
         )
     return os.path.join(os.path.dirname(part_config), file)
+
+
+def lone_names_note(ntype: str, names: Sequence[str]) -> str:
+    """Counts the names of nodes that are not whole numbers, if more than half of the names are."""
+    others = [name for name in names if not (name.isascii() and name.isdigit())]
+    if not others or len(others) >= len(names) - len(others):
+        return ""
+    return (
+        f"{len(others)} of {len(names)} names of {ntype} are not whole numbers, the first "
+        f"{others[0][:40]!r}; to use the others as ids, drop these and convert the rest to integers"
+    )

@@ -10,7 +10,7 @@ from typing import Any
 from . import arrow_tables, dataframes, input_names
 from .arguments import whole_number
 from .errors import InvalidError
-from .input_names import Names, ids_or_names
+from .input_names import Names, ids_or_names, lone_names_note
 from .labels import Labels, labels_of, texts_in
 from .typing import Ids, Tensor, Triple
 
@@ -29,6 +29,8 @@ class RawGraph:
     ndata, edata : dict of type to dict of name to tensor or `Labels`
     names : dict of node type to list of str
         The names of the nodes of types that have names in place of ids.
+    notes : list of str
+        What is doubtful in the input.
     """
 
     def __init__(
@@ -38,8 +40,10 @@ class RawGraph:
         ndata: Mapping[str, Features] | None = None,
         edata: Mapping[Triple, Features] | None = None,
         names: Mapping[str, Names] | None = None,
+        notes: Iterable[str] = (),
     ) -> None:
         self.num_nodes, self.edges, self.names = num_nodes, edges, names or {}
+        self.notes = [note for note in notes if note]
         self.ndata = {ntype: dict((ndata or {}).get(ntype, {})) for ntype in num_nodes}
         self.edata = {etype: dict((edata or {}).get(etype, {})) for etype in edges}
 
@@ -72,6 +76,8 @@ def raw_graph(g: Any, num_nodes: Any = None, ndata: Any = None, edata: Any = Non
             "these, or a graph of SciPy, NetworkX, PyG or DGL"
         )
     _check_names(raw, tables)
+    for ntype, of_type in raw.names.items():
+        raw.notes += filter(None, [lone_names_note(ntype, of_type)])
     if not raw.edges:
         raise InvalidError("g has no edge types; a graph needs one, even if it has no edges")
     _merge(raw.ndata, ndata, NTYPE)
@@ -179,12 +185,14 @@ def _from_coo(
     given = g if isinstance(g, dict) else {ETYPE: g}
     edata: dict[Triple, Features] = {}
     ends: dict[Triple, tuple[Any, Any]] = {}
+    notes = []
     for etype, value in given.items():
-        pair, edata[_triple(etype)] = value, {}
+        pair, edata[_triple(etype)], note = value, {}, ""
         if dataframes.is_frame(value):
-            *pair, edata[etype] = dataframes.edges_of(etype, value)
+            *pair, edata[etype], note = dataframes.edges_of(etype, value)
         elif arrow_tables.is_table(value):
-            *pair, edata[etype] = arrow_tables.edges_of(etype, value)
+            *pair, edata[etype], note = arrow_tables.edges_of(etype, value)
+        notes.append(note)
         ends[etype] = _ends(etype, pair)
     edges, names = input_names.numbered(ends, tables)
     if num_nodes is not None and not isinstance(num_nodes, dict):
@@ -210,7 +218,7 @@ def _from_coo(
             )
     ntypes = sorted(counts.keys() | seen.keys())
     num_nodes = {ntype: counts.get(ntype, seen.get(ntype, 0)) for ntype in ntypes}
-    return RawGraph(num_nodes, edges, None, edata, names)
+    return RawGraph(num_nodes, edges, None, edata, names, notes)
 
 
 def _triple(etype: Any) -> Triple:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from .errors import InvalidError
@@ -11,6 +11,21 @@ from .input_names import Names
 from .typing import Tensor, Triple
 
 Columns = dict[str, Tensor]
+
+# The usual names of columns, as in files.
+_SOURCES = {"src", "source", "from", "head", "start", "src_id", "fromnodeid", "source_id"}
+_DESTINATIONS = {
+    "dst",
+    "target",
+    "destination",
+    "to",
+    "tail",
+    "end",
+    "dst_id",
+    "tonodeid",
+    "target_id",
+}
+_FEW_ROWS, _SAMPLE_ROWS = 10, 100  # a column of fewer rows is not said to count them
 
 
 def end_columns(etype: Triple, names: Sequence[Any], what: str) -> list[Any]:
@@ -24,6 +39,40 @@ def end_columns(etype: Triple, names: Sequence[Any], what: str) -> list[Any]:
             "the first two are sources and destinations"
         )
     return ends
+
+
+def end_columns_note(etype: Triple, ends: Sequence[Any], columns: Sequence[tuple[Any, Any]]) -> str:
+    """Doubts the columns of sources and destinations of a table if they were chosen by their
+    positions: if others have usual names of ends ("src", "target"), or if the first column counts the
+    rows and three columns could be ids.
+
+    Parameters
+    ----------
+    etype : (str, str, str)
+    ends : list
+        The names of the columns that were chosen.
+    columns : list of (name, values)
+        All columns of the table in their order; of the first three also the values, as an array of
+        the first rows, or None if they are no integers.
+    """
+    names = [name for name, _ in columns]
+    if list(ends) != names[:2] or list(ends) == [etype[0], etype[2]]:
+        return ""
+    chosen = f"column {ends[0]!r} has the sources and {ends[1]!r} the destinations"
+    usual = [_only_one_of(names, those) for those in (_SOURCES, _DESTINATIONS)]
+    if None not in usual and usual != [0, 1]:
+        src, dst = (names[number] for number in usual if number is not None)
+        return (
+            f"edges of {etype!r}: by their positions, {chosen}; put {src!r} and {dst!r} first to take "
+            "those of these names"
+        )
+    if usual[0] == 0 or usual[1] == 1 or not _counts_rows([values for _, values in columns[:3]]):
+        return ""
+    counted = min(len(columns[0][1]), _SAMPLE_ROWS)
+    return (
+        f"edges of {etype!r}: {chosen}, and {ends[0]!r} counts the first {counted} rows; if it numbers "
+        f"the edges, drop it, so that {names[1]!r} and {names[2]!r} are the ends"
+    )
 
 
 def ordered(ntype: Any, hint: str, ids: Any, columns: Columns) -> tuple[int, Names | None, Columns]:
@@ -64,3 +113,22 @@ def grouped(names: Sequence[Any]) -> dict[str, list[Any]]:
         else:
             groups[str(name)] = [name]
     return groups
+
+
+def _only_one_of(names: Sequence[Any], usual: Collection[str]) -> int | None:
+    """Returns the position of the column with one of these names, if it is the only one."""
+    found = [i for i, name in enumerate(names) if str(name).lower() in usual]
+    return found[0] if len(found) == 1 else None
+
+
+def _counts_rows(first_three: Sequence[Any]) -> bool:
+    """Returns whether the first column counts the rows, from 0 or 1 on, and all could be ids."""
+    import numpy
+
+    if len(first_three) < 3 or any(values is None for values in first_three):
+        return False
+    heads = [values[:_SAMPLE_ROWS] for values in first_three]
+    count = len(heads[0])
+    if count < _FEW_ROWS or any(head.min() < 0 for head in heads):
+        return False
+    return heads[0][0] <= 1 and bool((heads[0] == heads[0][0] + numpy.arange(count)).all())

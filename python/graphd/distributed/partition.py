@@ -82,7 +82,8 @@ def partition_graph(
         that of a dictionary (categories). Arrays of text of NumPy become labels, too. The texts of
         labels are written to a file beside the part config, as graphctl-partition(1) describes.
         Nulls are NaN, and a warning counts those of each float32 and float64 feature. Nodes may have
-        names (str) in place of ids: `DistGraph.node_names` returns these later.
+        names (str) in place of ids: `DistGraph.node_names` returns these later. Other warnings are of
+        a few names among numbers, and of first columns that are hardly the ends of edges.
     graph_name : str
     num_parts : int
     out_path : str
@@ -172,7 +173,7 @@ def partition_graph(
         )
     for ntype, names in raw.names.items():
         input_names.write(input_names.path_beside(part_config, graph_name, ntype), names)
-    for note in notes:
+    for note in [*raw.notes, *notes]:
         warnings.warn(note, stacklevel=2)
     return _original_ids(part_config) if return_mapping else part_config
 

@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import tempfile
 import unittest
+import warnings
 
 import numpy as np
 import pandas
@@ -126,6 +127,29 @@ class ArrowTables(unittest.TestCase):
         self.assertEqual(self.partitions(table), wanted)
         self.assertEqual(self.partitions(pyarrow.concat_tables([table[:9], table[9:]])), wanted)
         self.assertEqual(self.partitions(table.to_pandas()), wanted)
+
+    def test_doubtful_ends_and_names_are_reported_with_counts(self):
+        numbered = np.arange(30)
+        names = [str(number) for number in SRC]
+        names[4] = "N/A"
+        for columns, wanted in (
+            (
+                {"id": numbered, "src": SRC, "dst": DST},
+                "column 'id' has the sources and 'src' the destinations; put 'src' and 'dst' first",
+            ),
+            ({"a": numbered, "b": SRC, "c": DST}, "'a' counts the first 30 rows; if it numbers"),
+            ({"a": names, "b": [*names[1:], "0"]}, "1 of 11 names of _N are not whole numbers"),
+            ({"a": SRC, "b": DST, "c": numbered}, None),
+            ({"a": numbered, "b": DST, "c": WEIGHT}, None),
+        ):
+            for library, table in self.tables(columns):
+                with self.subTest(library, columns=list(columns)):
+                    with warnings.catch_warnings(record=True) as said:
+                        warnings.simplefilter("always")
+                        partition_graph(table, "g", 1, str(self.scratch / "doubtful"), force=True)
+                    self.assertEqual(len(said), 0 if wanted is None else 1)
+                    for each in said:
+                        self.assertIn(wanted, str(each.message))
 
     def test_nulls_are_nan(self):
         holes = pyarrow.array([None, *range(29)], pyarrow.int32())

@@ -211,6 +211,69 @@ class Names(support.GraphTest):
         with gzip.open(os.path.join(self.folder, "mine._N.kind.labels.txt.gz"), "rt") as file:
             self.assertEqual(file.read().split(), ["oil", "jam", "tea"])
 
+    def warnings(self, g, **options):
+        """Returns the messages of the warnings, which belong to the caller of partition_graph."""
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            partition_graph(g, "mine", 1, self.folder, force=True, **options)
+        self.assertEqual({each.filename for each in said} - {__file__}, set())
+        return [str(each.message) for each in said]
+
+    def test_doubtful_input_is_reported_with_counts(self):
+        ends = ["1", "3", "N/A", "4"], ["2", "4", "2", "1"]
+        lone = (
+            "1 of 5 names of _N are not whole numbers, the first 'N/A'; to use the others as ids, drop "
+            "these and convert the rest to integers"
+        )
+        nodes = pd.DataFrame({"x": range(5)}, index=["1", "2", "N/A", "3", "4"])
+        counting = pd.DataFrame({c: np.arange(20) % m for c, m in zip("abc", (99, 3, 7))})
+        for g, options, wanted in (
+            (ends, {}, lone),
+            (tuple(map(np.array, ends)), {}, lone),
+            (pd.DataFrame(dict(zip("ab", ends))), {}, lone),
+            (ends, {"ndata": nodes}, lone),
+            (networkx.DiGraph(list(zip(*ends))), {}, lone),
+            (
+                pd.DataFrame({"id": [0, 1], "src": [1, 2], "Target": [2, 0]}),
+                {},
+                "edges of ('_N', '_E', '_N'): by their positions, column 'id' has the sources and 'src' "
+                "the destinations; put 'src' and 'Target' first to take those of these names",
+            ),
+            (
+                pd.DataFrame({"dst": [1, 2], "src": [2, 0]}),
+                {},
+                "edges of ('_N', '_E', '_N'): by their positions, column 'dst' has the sources and "
+                "'src' the destinations; put 'src' and 'dst' first to take those of these names",
+            ),
+            (
+                {BUYS: counting},
+                {},
+                "edges of ('user', 'buys', 'item'): column 'a' has the sources and 'b' the "
+                "destinations, and 'a' counts the first 20 rows; if it numbers the edges, drop it, so "
+                "that 'b' and 'c' are the ends",
+            ),
+        ):
+            with self.subTest(wanted):
+                self.assertEqual(self.warnings(g, **options), [wanted])
+
+    def test_input_without_doubt_is_not_reported(self):
+        ring = pd.DataFrame({"src": range(20), "dst": np.arange(20)[::-1], "w": range(20)})
+        plain = pd.DataFrame({c: np.arange(20) % m for c, m in zip("abc", (99, 3, 7))})
+        for g in (
+            ring,
+            ring[:9].set_axis(list("abc"), axis=1),  # too few rows to say that one counts them
+            plain.assign(a=plain.a + 2),
+            plain.assign(c=plain.c - 1),
+            plain.assign(c=plain.c / 2),
+            plain[["a", "b"]],
+            {BUYS: pd.DataFrame({"user": [0, 1], "item": [1, 2], "src": [0, 0], "dst": [0, 0]})},
+            (["ada", "bob", "1"], ["eve", "2", "3"]),  # half of them are numbers
+            (["1", "2"], ["2", "3"]),
+            (["a b", "c"], ["c", "d"]),
+        ):
+            with self.subTest(g):
+                self.assertEqual(self.warnings(g), [])
+
     def test_mistakes(self):
         names = (["a", "b"], ["b", "a"])
         frame = pd.DataFrame({"f": [1, 2]}, index=["a", "b"])
