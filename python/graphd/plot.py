@@ -120,7 +120,8 @@ def cut(g: GraphBase, *, ax: Any = None) -> Any:
         numpy.array([book.count_in(is_edge, -1, p) for p in parts.tolist()])
         for is_edge in (False, True)
     )
-    across, halo = _across(g)
+    with progress.clock("reading edges"):
+        across, halo = _across(g)
     ax = _axes(ax, max(6.4, 1 + 0.8 * len(parts)))
     bars = (
         (-0.2, nodes.mean(), (("inner nodes", nodes), ("halo nodes", halo))),

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from .. import backend
+from .. import backend, progress
 from ..errors import InvalidError, OverloadedError
 from ..graph_base import GraphBase
 from ..names import NID, PYG_NAMES
@@ -67,7 +67,8 @@ class DeviceRowCache:
                 f"{self.platform.device}, more than max_bytes={max_bytes}; choose "
                 f"{max_bytes // max(row_bytes, 1)} rows or fewer"
             )
-        self._rows = tensor[self._ids].to(self.platform.device)
+        with progress.clock(f"caching rows of {self.name!r} on {self.platform.device}"):
+            self._rows = tensor[self._ids].to(self.platform.device)
         self._lock = threading.Lock()
         self._hits = self._misses = 0
 

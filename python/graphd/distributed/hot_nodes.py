@@ -47,15 +47,21 @@ def nodes_by_degree(
     etypes = [e for e, source in enumerate(g.types.src_types) if source == t]
     best = numpy.empty(0, numpy.int64)
     degrees = numpy.empty(0, numpy.int64)
-    for nodes in _nodes(g, t, everywhere):
-        counts = numpy.zeros(len(nodes), numpy.int64)
-        for e in etypes:
-            counts += numpy.asarray(g.handle.degrees(True, nodes, e))
-        best = numpy.concatenate([best, nodes])
-        degrees = numpy.concatenate([degrees, counts])
-        if len(best) > 2 * num_nodes + _NODES_AT_ONCE:
-            first = _highest(degrees, num_nodes)
-            best, degrees = best[first], degrees[first]
+    parts = _parts(g, everywhere)
+    total = sum(g.handle.book.count_in(False, t, part) for part in parts)
+    with counter(total, "reading out-degrees") as show:
+        done = 0
+        for nodes in _nodes(g, t, parts):
+            show(done)
+            counts = numpy.zeros(len(nodes), numpy.int64)
+            for e in etypes:
+                counts += numpy.asarray(g.handle.degrees(True, nodes, e))
+            best = numpy.concatenate([best, nodes])
+            degrees = numpy.concatenate([degrees, counts])
+            if len(best) > 2 * num_nodes + _NODES_AT_ONCE:
+                first = _highest(degrees, num_nodes)
+                best, degrees = best[first], degrees[first]
+            done += len(nodes)
     return backend.from_numpy(best[_highest(degrees, num_nodes)])
 
 
@@ -114,7 +120,7 @@ def nodes_by_access(
             counts[_input_nodes(batch, g.types.ntypes[t], loader)] += 1  # they are distinct
     if not everywhere:
         here = numpy.ones(len(counts), bool)
-        for some in _nodes(g, t, False):
+        for some in _nodes(g, t, _parts(g, False)):
             here[some] = False
         counts[here] = 0
     found = numpy.flatnonzero(counts)
@@ -136,16 +142,18 @@ def _input_nodes(batch: Any, ntype: str, loader: Any) -> Any:
     return numpy.asarray(backend.on_host(nodes), numpy.int64)
 
 
-def _nodes(g: GraphBase, t: int, everywhere: bool) -> Iterable[Any]:
-    """Yields the nodes of a type, as arrays: all, or those whose partitions this machine has not
-    mapped."""
+def _parts(g: GraphBase, everywhere: bool) -> list[int]:
+    """Returns all partitions, or those that this machine has not mapped."""
+    parts = range(g.handle.book.num_partitions)
+    return [part for part in parts if everywhere or not g.handle.is_mapped(part)]
+
+
+def _nodes(g: GraphBase, t: int, parts: Iterable[int]) -> Iterable[Any]:
+    """Yields the nodes of a type in these partitions, as arrays."""
     import numpy
 
-    book = g.handle.book
-    for part in range(book.num_partitions):
-        if not everywhere and g.handle.is_mapped(part):
-            continue
-        nodes = numpy.asarray(book.ids_of(False, t, part))
+    for part in parts:
+        nodes = numpy.asarray(g.handle.book.ids_of(False, t, part))
         for begin in range(0, len(nodes), _NODES_AT_ONCE):
             yield nodes[begin : begin + _NODES_AT_ONCE]
 

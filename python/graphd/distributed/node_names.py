@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from .. import backend
+from .. import backend, progress
 from ..errors import CorruptError, InvalidError, NotFoundError
 from ..graph_base import GraphBase
 from ..rows import row_ids
@@ -43,34 +43,46 @@ class NodeNames:
     """
 
     def __init__(self, g: GraphBase, type_id: int, path: str) -> None:
-        import numpy
+        self._ntype = g.ntypes[type_id]
+        with progress.clock(f"reading names of {self._ntype!r}"):
+            self._original = self._original_ids(g, type_id)
+            self._text = self._read(path)
+            self._ends = self._line_ends(path, g.handle.num_nodes(type_id))
+        self._lock = threading.Lock()
+        self._index: tuple[dict[bytes, int], Any] | None = None  # guarded by the lock
 
-        ntype, count = g.ntypes[type_id], g.handle.num_nodes(type_id)
+    def _original_ids(self, g: GraphBase, type_id: int) -> Any:
         original = original_ids(g, False, type_id)
         if original is None:
             raise NotFoundError(
-                f"nodes of type {ntype!r} have no feature {ORIGINAL_ID!r}, by which names are "
+                f"nodes of type {self._ntype!r} have no feature {ORIGINAL_ID!r}, by which names are "
                 "ordered; partition the graph with graphctl partition"
             )
+        return original
+
+    def _read(self, path: str) -> bytes:
         try:
             with gzip.open(path) as file:
-                self._text = file.read()
+                return file.read()
         except FileNotFoundError:
             raise NotFoundError(
-                f"nodes of type {ntype!r} had no names in the input: {path} does not exist; if they "
-                "had some, copy it beside the part config, as graphctl copy does"
+                f"nodes of type {self._ntype!r} had no names in the input: {path} does not exist; if "
+                "they had some, copy it beside the part config, as graphctl copy does"
             ) from None
         except (OSError, EOFError, zlib.error) as error:
             raise CorruptError(f"{path}: {error}; copy it again") from error
+
+    def _line_ends(self, path: str, count: int) -> Any:
+        """Returns the position of each line's end in the text."""
+        import numpy
+
         ends = numpy.flatnonzero(numpy.frombuffer(self._text, dtype=numpy.uint8) == ord("\n"))
         if len(ends) != count:
             raise CorruptError(
-                f"{path}: {len(ends)} names, expected {count}, one per node of type {ntype!r}; give "
-                "the part config of the graph that is served"
+                f"{path}: {len(ends)} names, expected {count}, one per node of type {self._ntype!r}; "
+                "give the part config of the graph that is served"
             )
-        self._ntype, self._ends, self._original = ntype, ends, original
-        self._lock = threading.Lock()
-        self._index: tuple[dict[bytes, int], Any] | None = None  # guarded by the lock
+        return ends
 
     def __len__(self) -> int:
         """Returns the number of names."""
@@ -152,7 +164,8 @@ class NodeNames:
         """Returns original ids by name, and ids by original id."""
         with self._lock:
             if self._index is None:
-                names = self._text.split(b"\n")[:-1]
-                numbers = {name: number for number, name in enumerate(names)}
-                self._index = numbers, by_original_id(self._original)
+                with progress.clock(f"indexing names of {self._ntype!r}"):
+                    names = self._text.split(b"\n")[:-1]
+                    numbers = {name: number for number, name in enumerate(names)}
+                    self._index = numbers, by_original_id(self._original)
             return self._index

@@ -156,7 +156,8 @@ def partition_graph(
         )
     if return_mapping and not edge_orig_id:
         raise InvalidError("return_mapping=True needs the ids that edge_orig_id=False leaves out")
-    raw = raw_graph(g, num_nodes, ndata, edata)
+    with progress.clock("converting the graph"):
+        raw = raw_graph(g, num_nodes, ndata, edata)
     nodes = [(ntype, count, _plain(raw.ndata[ntype])) for ntype, count in raw.num_nodes.items()]
     edges = [(*etype, *ends, _plain(raw.edata[etype])) for etype, ends in raw.edges.items()]
     with tempfile.TemporaryDirectory() as scratch, arguments_named(), progress.steps() as show:
@@ -172,10 +173,14 @@ def partition_graph(
             show,
         )
     for ntype, names in raw.names.items():
-        input_names.write(input_names.path_beside(part_config, graph_name, ntype), names)
+        with progress.clock(f"writing names of {ntype!r}"):
+            input_names.write(input_names.path_beside(part_config, graph_name, ntype), names)
     for note in [*raw.notes, *notes]:
         warnings.warn(note, stacklevel=2)
-    return _original_ids(part_config) if return_mapping else part_config
+    if not return_mapping:
+        return part_config
+    with progress.clock("reading original ids"):
+        return _original_ids(part_config)
 
 
 def _plain(features: dict[str, Any]) -> dict[str, Any]:

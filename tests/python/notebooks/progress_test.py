@@ -169,6 +169,20 @@ loader = DistNodeDataLoader(g, list(range(300)), sampler, batch_size=30)
             shown = on_terminal(f"{code}nodes_by_access(g, {arguments})")
             self.assertRegex(shown, rf"counting accesses:.* \d+(/{total}|it) \[")
 
+    def test_reads_of_degrees(self):
+        config = support.fixture(self.fixture).config
+        code = f"{AT_ONCE}\ng = DistGraph(part_config={config!r})\n"
+        for call, description, total in (
+            (
+                "graphd.distributed.nodes_by_degree(g, 5, everywhere=True)",
+                "reading out-degrees",
+                1500,
+            ),
+            ("from graphd import plot\nplot.degrees(g)", "reading degrees", 1),
+        ):
+            shown = on_terminal(code + call, MPLBACKEND="Agg")
+            self.assertRegex(shown, rf"{description}:.* \d+/{total} \[")
+
     def test_inference(self):
         config = support.fixture(self.fixture).config
         code = (
