@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import backend
+from .. import _graphd, backend
 from ..arguments import one_of, text, whole_number_in
 from ..errors import InvalidError
 from ..graph_base import GraphBase
@@ -28,7 +28,8 @@ class PartitionPolicy:
         "node~user" or "edge~user:follows:user", or in a graph with one type "node" or "edge".
         "range" stands for neither: partition p of P has the rows from p*N/P to (p+1)*N/P.
     partition_book : GraphPartitionBook or DistGraph
-        A DistGraph, or its book.
+        A DistGraph, or a book. Tensors need the policy of a graph or of its book; that of a book of a
+        file or of ranges is for lookups.
     type_id : int, optional
         The number of the node or edge type, in place of its name in `policy_str`.
 
@@ -51,12 +52,12 @@ class PartitionPolicy:
         expected = "a policy, as 'node~user', 'edge~user:follows:user' or 'range'"
         kind, _, name = text(policy_str, "policy_str", expected).partition("~")
         self.kind = one_of(kind, "policy_str", ("node", "edge", "range"))
-        self.g, self.type_id = _graph_of(partition_book), 0
+        self._source, self.type_id = _source_of(partition_book), 0
         if name and (kind == "range" or type_id is not None):
             raise InvalidError(f"policy_str {policy_str!r}: expected {kind!r} without a name")
         if kind == "range":
             return
-        types = self.g.types
+        types = self._source.types
         if type_id is None:
             find = types.ntype_id if self.is_node else types.etype_id
             self.type_id = find(name or None)
@@ -77,9 +78,25 @@ class PartitionPolicy:
         """
         if self.kind != "range":
             return self
-        policy = PartitionPolicy(self.kind, self.g)
+        policy = PartitionPolicy(self.kind, self._source)
         policy._rows = rows
         return policy
+
+    @property
+    def g(self) -> GraphBase:
+        """The DistGraph to which it belongs. Raises InvalidError for the policy of another book."""
+        if not isinstance(self._source, GraphBase):
+            raise InvalidError(
+                f"{self!r} is of {self._source!r}, which belongs to no graph; for tensors, give the "
+                "policy of a DistGraph, as g.get_node_partition_policy(ntype)"
+            )
+        return self._source
+
+    @property
+    def _book(self) -> _graphd.Book:
+        """The extension module's book."""
+        source = self._source
+        return source.handle.book if isinstance(source, GraphBase) else source.handle
 
     def _num_rows(self) -> int:
         """Returns the number of rows of a "range" policy."""
@@ -155,9 +172,10 @@ class PartitionPolicy:
     @property
     def type_name(self) -> str | Triple:
         """Name of the node type, or triple of the edge type; "" for a "range" policy."""
+        types = self._source.types
         if self.kind == "node":
-            return self.g.ntypes[self.type_id]
-        return self.g.canonical_etypes[self.type_id] if self.kind == "edge" else ""
+            return types.ntypes[self.type_id]
+        return types.canonical_etypes[self.type_id] if self.kind == "edge" else ""
 
     @property
     def is_node(self) -> bool:
@@ -166,13 +184,17 @@ class PartitionPolicy:
 
     @property
     def part_id(self) -> int:
-        """The partition of this trainer's machine."""
-        return self.g.handle.local_partition
+        """The partition of this trainer's machine, or that of a book that belongs to no graph."""
+        source = self._source
+        return source.handle.local_partition if isinstance(source, GraphBase) else source.partid
 
     @property
     def partition_book(self) -> GraphPartitionBook:
-        """The graph's `GraphPartitionBook`."""
-        return book_of(self.g.handle.book, self.part_id, self.g)
+        """The graph's `GraphPartitionBook`, or the book that the policy was made from."""
+        source = self._source
+        return (
+            book_of(self._book, self.part_id, source) if isinstance(source, GraphBase) else source
+        )
 
     def get_size(self) -> int:
         """Returns the number of objects in all partitions.
@@ -183,9 +205,7 @@ class PartitionPolicy:
         """
         if self.kind == "range":
             return self._num_rows()
-        if self.kind == "node":
-            return self.g.handle.num_nodes(self.type_id)
-        return self.g.handle.num_edges(self.type_id)
+        return self._book.count(self.kind == "edge", self.type_id)
 
     def get_part_size(self) -> int:
         """Returns the number of objects in this trainer's partition.
@@ -201,7 +221,7 @@ class PartitionPolicy:
         if self.kind == "range":
             bounds = self._bounds().tolist()
             return [end - begin for begin, end in zip(bounds, bounds[1:])]
-        book = self.g.handle.book
+        book = self._book
         return [
             book.count_in(self.kind == "edge", self.type_id, p) for p in range(book.num_partitions)
         ]
@@ -218,7 +238,7 @@ class PartitionPolicy:
 
             begin, end = self._bounds()[self.part_id : self.part_id + 2]
             return backend.from_numpy(numpy.arange(begin, end, dtype=numpy.int64))
-        return self.g.handle.book.ids_of(self.kind == "edge", self.type_id, self.part_id)
+        return self._book.ids_of(self.kind == "edge", self.type_id, self.part_id)
 
     def to_partid(self, ids: Ids) -> Tensor:
         """Returns the partitions that own objects.
@@ -233,7 +253,7 @@ class PartitionPolicy:
         """
         if self.kind == "range":
             return backend.from_numpy(self._range_owners(ids)[1])
-        return self.g.handle.book.owners(self.kind == "edge", self.type_id, ids)
+        return self._book.owners(self.kind == "edge", self.type_id, ids)
 
     def to_local(self, ids: Ids) -> Tensor:
         """Returns the rows of objects among those that their partition owns.
@@ -249,7 +269,7 @@ class PartitionPolicy:
         if self.kind == "range":
             ids, owners = self._range_owners(ids)
             return backend.from_numpy(ids - self._bounds()[owners])
-        return self.g.handle.book.local_rows(self.kind == "edge", self.type_id, ids)
+        return self._book.local_rows(self.kind == "edge", self.type_id, ids)
 
     def __repr__(self) -> str:
         return f"PartitionPolicy('{self.policy_str}')"
@@ -266,7 +286,7 @@ class NodePartitionPolicy(PartitionPolicy):
     Parameters
     ----------
     partition_book : GraphPartitionBook
-        The book of a DistGraph, to which the policy belongs.
+        The book of a DistGraph, to which the policy belongs, or another one, for lookups.
     ntype : str
         Default: the only type.
     """
@@ -284,7 +304,7 @@ class EdgePartitionPolicy(PartitionPolicy):
     Parameters
     ----------
     partition_book : GraphPartitionBook
-        The book of a DistGraph, to which the policy belongs.
+        The book of a DistGraph, to which the policy belongs, or another one, for lookups.
     etype : str or (str, str, str)
         Default: the only type.
     """
@@ -296,18 +316,16 @@ class EdgePartitionPolicy(PartitionPolicy):
         super().__init__("edge", partition_book, None if number < 0 else number)
 
 
-def _graph_of(book: Any) -> GraphBase:
-    """Returns the graph whose book it is, or a graph that stands for its book."""
-    g = book if isinstance(book, GraphBase) else _book_of(book).g
-    assert g is not None
-    return g
+def _source_of(given: Any) -> GraphBase | GraphPartitionBook:
+    """Returns the graph whose book it is, or a graph that stands for its book, or a book without one."""
+    return given if isinstance(given, GraphBase) else _book_of(given).g or given
 
 
 def _book_of(book: Any) -> GraphPartitionBook:
-    """Returns the book of a graph."""
-    if not isinstance(book, GraphPartitionBook) or book.g is None:
+    """Returns a book."""
+    if not isinstance(book, GraphPartitionBook):
         raise InvalidError(
-            f"partition_book {book!r}: expected the book of a DistGraph, as "
-            "g.get_partition_book() gives it"
+            f"partition_book {book!r}: expected a book, as g.get_partition_book() gives that of a "
+            "DistGraph"
         )
     return book

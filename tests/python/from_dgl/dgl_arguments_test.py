@@ -11,7 +11,11 @@ import graphd
 import support
 from graphd.distributed import (
     DistDataLoader,
+    DistTensor,
+    EdgePartitionPolicy,
     GraphPartitionBook,
+    NodePartitionPolicy,
+    PartitionPolicy,
     RangePartitionBook,
     load_partition_book,
     sample_etype_neighbors,
@@ -69,8 +73,61 @@ class Books(support.GraphTest):
             ):
                 found = getattr(book, method)(ids)
                 self.assertTrue(torch.equal(found, getattr(wanted, method)(ids)), method)
-            with self.assertRaisesRegex(graphd.errors.InvalidError, "get_partition_book"):
-                graphd.distributed.NodePartitionPolicy(book, book.ntypes[0])
+            self.check_policies(book)
+
+    def check_policies(self, book):
+        """Compares the policies of a book that belongs to no graph with its other answers."""
+        part = book.partid
+        for of, policy, count, owners, rows, own in (
+            *(
+                (
+                    ntype,
+                    NodePartitionPolicy(book, ntype),
+                    book.num_nodes(ntype),
+                    book.nid2partid,
+                    book.nid2localnid,
+                    book.partid2nids(part, ntype),
+                )
+                for ntype in book.ntypes
+            ),
+            *(
+                (
+                    etype,
+                    EdgePartitionPolicy(book, etype),
+                    book.num_edges(etype),
+                    book.eid2partid,
+                    book.eid2localeid,
+                    book.partid2eids(part, etype),
+                )
+                for etype in book.canonical_etypes
+            ),
+        ):
+            kind, name = ("node", of) if isinstance(of, str) else ("edge", ":".join(of))
+            option, ids = {f"{kind[0]}type": of}, torch.arange(count)
+            for each in (policy, PartitionPolicy(f"{kind}~{name}", book)):
+                self.assertEqual((each.policy_str, each.type_name), (f"{kind}~{name}", of))
+                self.assertEqual((each.is_node, each.part_id), (kind == "node", part))
+                self.assertEqual((each.get_size(), each.get_part_size()), (count, len(own)))
+                self.assertTrue(torch.equal(each.to_partid(ids), owners(ids, **option)))
+                self.assertTrue(torch.equal(each.to_local(ids), rows(ids, **option)))
+                self.assertTrue(torch.equal(each.local_ids(), own))
+                self.assertIs(each.partition_book, book)
+            self.assertGreater(len(policy.to_partid(ids).unique()), 1)
+            self.assertIn(f"{len(own):,}", policy._repr_html_())
+            with self.assertRaisesRegex(graphd.errors.InvalidError, "belongs to no graph"):
+                DistTensor((count, 2), torch.float32, part_policy=policy)
+            with self.assertRaises(graphd.errors.GraphdError):
+                policy.to_local([count])
+
+    def test_policies_of_a_files_book_are_for_lookups(self):
+        for name in ("hetero_2p", "sbm_4p_random", "legacy091_noreshuffle_2p"):
+            with self.subTest(name):
+                self.check_policies(load_partition_book(support.unpacked(name)[0], 1)[0])
+        book = load_partition_book(support.fixture("sbm_4p_random").config, 1)[0]
+        rows = PartitionPolicy("range", book).with_rows(10)  # 2, 3, 2 and 3 of them
+        self.assertEqual(rows.to_partid(range(10)).tolist(), [0, 0, 1, 1, 1, 2, 2, 3, 3, 3])
+        self.assertEqual(rows.to_local(range(10)).tolist(), [0, 1, 0, 1, 2, 0, 1, 0, 1, 2])
+        self.assertEqual((rows.get_size(), rows.get_part_size()), (10, 3))
 
     def test_invalid_ranges_are_refused(self):
         nodes, edges = {"_N": [[0, 4], [4, 10]]}, {("_N", "_E", "_N"): [[0, 3], [3, 6]]}

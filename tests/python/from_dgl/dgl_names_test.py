@@ -127,8 +127,7 @@ class Policies(support.GraphTest):
         self.assertIs(NodePartitionPolicy(g.get_partition_book(), "user").g, g)
         of_policy = NodePartitionPolicy(policy.partition_book)
         self.assertIs(of_policy.g, other)
-        of_file = graphd.distributed.load_partition_book(config)[0]
-        for book in ("node~user", of_file):
+        for book in ("node~user", g):
             with self.assertRaisesRegex(graphd.errors.InvalidError, "g.get_partition_book"):
                 NodePartitionPolicy(book, "user")
 
