@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the pages in Markdown: links within the repository have a target, and code blocks can be
-parsed. Other tests run the examples of tutorials and manuals."""
+"""Checks the pages in Markdown: links within the repository have a target, code blocks can be
+parsed, and the glossary stays short. Other tests run the examples of tutorials and manuals."""
 import ast
 import os
 import re
@@ -10,6 +10,7 @@ import unittest
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 NOT_OURS = {"build", ".git", ".cache", ".github"}
+MOST_TERMS = 50  # a newcomer should be able to read all of them
 BLOCK = re.compile(r"^(`{3,})([^\n`]*)\n(.*?)^\1 *$", re.MULTILINE | re.DOTALL)
 
 
@@ -71,6 +72,13 @@ class Pages(unittest.TestCase):
                     wrong.append(f"{page}: {target}: there is no such heading")
         self.assertGreater(checked, 50)
         self.assertFalse(wrong, "\n".join(wrong))
+
+    def test_the_glossary_is_short_and_sorted(self):
+        terms = re.findall(r"^- \*\*([^*]+)\*\*: ", read("docs/glossary.md"), re.MULTILINE)
+        self.assertEqual(len(terms), read("docs/glossary.md").count("\n- "))
+        self.assertGreater(len(terms), 20)
+        self.assertLessEqual(len(terms), MOST_TERMS)
+        self.assertEqual(terms, sorted(terms, key=str.lower))
 
     def test_python_compiles(self):
         def mistake(text):
