@@ -9,6 +9,9 @@ usage: scripts/check_layout.py [--graph]
 - No two files of a library (a folder of libclient, daemon, or ctl) have the same name.
 - The methods of a class that a header declares are defined in the source file of the same name.
 - Folders do not include each other's headers in a cycle.
+- A folder of libclient, daemon or ctl includes only headers of folders that its CMakeLists.txt
+  declares, or that these declare as PUBLIC; and the list of dependencies in ARCHITECTURE.md agrees
+  with what is declared.
 
 --graph prints which folder includes which. The exit status is 1 if anything is found.
 """
@@ -22,9 +25,12 @@ import sys
 
 import source_files
 
+ARCHITECTURE = "ARCHITECTURE.md"
 FOLDERS = ("libclient", "daemon", "ctl", "tests", "python", "bench")
 SOURCES = (".cc", ".h", ".py", ".pyi", ".capnp")
+MODULES = ("libclient/", "daemon/", "ctl/")
 INCLUDE_ROOTS = ("libclient", "libclient/include", "")
+PUBLIC_HEADERS = "libclient/include/graphd"
 MOST_FILES = 40
 MEDIAN_LINES = 200
 MOST_LINES = 800
@@ -181,6 +187,104 @@ def check_cycles(graph):
             yield f"cycle of includes {' -> '.join(cycle)}: {'; '.join(includes)}"
 
 
+LIBRARY = re.compile(r"\b(?:graphd|graphd_daemon|graphctl)_library\((\w[^)]*)\)")
+PROGRAM = re.compile(r"\badd_executable\((\w+)")
+LINKED = re.compile(r"\btarget_link_libraries\((\w[^)]*)\)")
+
+
+def declared_dependencies(files):
+    """Returns {folder: {folder that its CMakeLists.txt declares: "PUBLIC" or "PRIVATE"}}."""
+    folders, links = {}, []
+    for path, text in files.items():
+        if os.path.basename(path) != "CMakeLists.txt" or not path.startswith(MODULES):
+            continue
+        text = re.sub(r"#[^\n]*", "", text)
+        libraries = [arguments.split() for arguments in LIBRARY.findall(text)]
+        targets = [library[0] for library in libraries] + PROGRAM.findall(text)
+        folders |= dict.fromkeys(targets, os.path.dirname(path))
+        links += libraries + [arguments.split() for arguments in LINKED.findall(text)]
+    declared = {folder: {} for folder in folders.values()}
+    for target, *words in links:
+        scope = None
+        for word in words:
+            if word in ("PUBLIC", "PRIVATE", "INTERFACE", "SOURCES"):
+                scope = word
+            elif target in folders and word in folders and scope != "SOURCES":
+                declared[folders[target]].setdefault(folders[word], scope)
+    return declared
+
+
+def reachable(graph, folder):
+    """Returns the folders to which a path leads from one, which is not among them."""
+    found, queue = set(), [folder]
+    while queue:
+        for target in graph.get(queue.pop(), ()):
+            if target not in found:
+                found.add(target)
+                queue.append(target)
+    return found - {folder}
+
+
+def check_declared(declared, graph):
+    """Checks that folders include only headers of folders that they declare."""
+    public = {
+        folder: [target for target, scope in targets.items() if scope != "PRIVATE"]
+        for folder, targets in declared.items()
+    }
+    for folder, targets in sorted(graph.items()):
+        if folder not in declared:
+            continue
+        allowed = set(declared[folder])
+        for target in declared[folder]:
+            allowed |= reachable(public, target)
+        for target, include in sorted(targets.items()):
+            if target != PUBLIC_HEADERS and target not in allowed:
+                yield f"{folder}/CMakeLists.txt does not declare {target}: {include}"
+
+
+def listed_dependencies(text, folders):
+    """Returns {folder: folders} of the arrows in ARCHITECTURE.md, and the names without a folder.
+
+    The list is an indented block of lines that begin with an area, "libclient:", or go on with the
+    one before. Chains such as "a <- b, c <- d" are separated by semicolons.
+    """
+    block = re.search(r"^    libclient:.*\n(?:    .*\n)*", text, re.MULTILINE)
+    listed, unknown = collections.defaultdict(set), set()
+    area = ""
+
+    def folder_of(name):
+        places = [area] if name == os.path.basename(area) else [f"{area}/{name}", f"libclient/{name}"]
+        found = next((place for place in places if place in folders), None)
+        if found is None:
+            unknown.add(name)
+        return found
+
+    for line in re.sub(r"\n {5,}", " ", block.group() if block else "").splitlines():
+        name, chains = line.split(":")
+        places = (f"libclient/{name.strip()}", name.strip())
+        area = next((place for place in places if place in folders), "libclient")
+        for chain in chains.split(";"):
+            links = [[folder_of(name.strip()) for name in link.split(",")] for link in chain.split("<-")]
+            for before, after in zip(links, links[1:]):
+                for folder in after:
+                    listed[folder].update(before)
+    return listed, unknown
+
+
+def check_listed(declared, text):
+    """Checks that the arrows of ARCHITECTURE.md are those that folders declare."""
+    listed, unknown = listed_dependencies(text, declared)
+    for name in sorted(unknown):
+        yield f"{ARCHITECTURE}: the list of dependencies has '{name}', which no CMakeLists.txt defines"
+    for here, there, message in (
+        (declared, listed, "does not list that {} depends on {}"),
+        (listed, declared, "lists that {} depends on {}, which no CMakeLists.txt declares"),
+    ):
+        for folder in sorted(set(here) - {None}):
+            for target in sorted(set(here[folder]) - {None} - reachable(there, folder)):
+                yield f"{ARCHITECTURE} {message.format(folder, target)}"
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -188,10 +292,11 @@ def main():
     parser.add_argument("--graph", action="store_true", help="print which folder includes which")
     arguments = parser.parse_args()
     files = {
-        path: source_files.read(path) if path.endswith(SOURCES) else ""
+        path: source_files.read(path) if path.endswith((*SOURCES, "CMakeLists.txt")) else ""
         for path in source_files.tracked()
     }
     graph = include_graph(files)
+    declared = declared_dependencies(files)
     if arguments.graph:
         for folder, targets in sorted(graph.items()):
             print(f"{folder}: {' '.join(sorted(targets))}")
@@ -206,6 +311,8 @@ def main():
         "name": check_names(files),
         "definition": check_definitions(files),
         "cycle": check_cycles(graph),
+        "declaration": check_declared(declared, graph),
+        "list": check_listed(declared, source_files.read(ARCHITECTURE)),
     }
     totals = {}
     for check, found in checks.items():

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """scripts/check_layout.py finds large folders and files, names that occur twice, methods that are
-defined elsewhere, and cycles of includes."""
+defined elsewhere, cycles of includes, and includes and arrows that no folder declares."""
 
 import os
 import sys
@@ -42,6 +42,28 @@ std::vector<int> store::Table::Rows(
 Table::Reader::Reader(int x) {}
 Table& Table::operator=(Table&&) = default;
 }
+"""
+
+# base <- graph <- store;  ctl has one folder and a program.
+DECLARATIONS = {
+    "libclient/CMakeLists.txt": "function(graphd_library name)\nadd_subdirectory(base)\n",
+    "libclient/base/CMakeLists.txt": "graphd_library(graphd_base SOURCES a.cc\n"
+    "  PUBLIC Threads::Threads)\n",
+    "libclient/graph/CMakeLists.txt": "# graphd_library(graphd_old)\n"
+    "graphd_library(graphd_graph SOURCES b.cc PUBLIC graphd_base)\n",
+    "libclient/store/CMakeLists.txt": "graphd_library(graphd_store\n  SOURCES c.cc\n"
+    "  PUBLIC graphd_graph)\n",
+    "ctl/plan/CMakeLists.txt": "graphctl_library(graphctl_plan SOURCES p.cc PRIVATE graphd_store)\n",
+    "ctl/CMakeLists.txt": "add_executable(graphctl main.cc)\n"
+    "target_link_libraries(graphctl PRIVATE graphctl_plan)\n",
+}
+ARCHITECTURE = """Dependencies:
+
+    libclient:  base <- graph <-
+                store
+    ctl:        store <- plan <- ctl
+
+    not: a list
 """
 
 
@@ -86,6 +108,50 @@ class Layout(unittest.TestCase):
         self.assertIn(
             "libclient/base -> libclient/include/graphd -> libclient/store -> libclient/base", cycle
         )
+
+    def test_declared_includes(self):
+        headers = dict.fromkeys(
+            ["libclient/base/a.h", "libclient/graph/b.h", "libclient/store/c.h", "ctl/plan/p.h",
+             "libclient/include/graphd/d.h"], ""
+        )  # fmt: skip
+
+        def found(path, header):
+            files = DECLARATIONS | headers | {path: f'#include "{header}"\n'}
+            declared = check_layout.declared_dependencies(files)
+            return list(check_layout.check_declared(declared, check_layout.include_graph(files)))
+
+        # A folder may include what it declares, what that declares as PUBLIC, and the public headers.
+        self.assertEqual(found("libclient/store/c.cc", "graph/b.h"), [])
+        self.assertEqual(found("libclient/store/c.cc", "base/a.h"), [])
+        self.assertEqual(found("libclient/base/a.cc", "graphd/d.h"), [])
+        self.assertEqual(found("ctl/plan/p.cc", "base/a.h"), [])
+        self.assertEqual(
+            found("libclient/graph/b.cc", "store/c.h"),
+            ['libclient/graph/CMakeLists.txt does not declare libclient/store: '
+             'libclient/graph/b.cc: "store/c.h"'],
+        )  # fmt: skip
+        # A PRIVATE dependency of another folder is not enough.
+        self.assertEqual(len(found("ctl/main.cc", "store/c.h")), 1)
+        self.assertEqual(found("ctl/main.cc", "ctl/plan/p.h"), [])
+
+    def test_listed_dependencies(self):
+        declared = check_layout.declared_dependencies(DECLARATIONS)
+
+        def found(text):
+            return list(check_layout.check_listed(declared, text))
+
+        self.assertEqual(found(ARCHITECTURE), [])
+        self.assertEqual(
+            found(ARCHITECTURE.replace("base <- graph", "graph")),
+            ["ARCHITECTURE.md does not list that libclient/graph depends on libclient/base"],
+        )
+        self.assertEqual(
+            found(ARCHITECTURE.replace("base <- graph", "plans <- base <- graph")),
+            ["ARCHITECTURE.md: the list of dependencies has 'plans', which no CMakeLists.txt defines"],
+        )
+        (wrong,) = found(ARCHITECTURE.replace("plan <- ctl", "plan <- ctl;  ctl <- store"))
+        self.assertIn("lists that libclient/store depends on ctl", wrong)
+        self.assertEqual(len(found("")), 4)
 
 
 if __name__ == "__main__":
