@@ -43,7 +43,6 @@ unshare --mount sh -ec '
     graphd --version
     graphctl --version
     /usr/bin/python3 /srv/use_documents.py
-    test -f /usr/share/bash-completion/completions/graphctl
     dpkg -r graphd graphctl libgraphclient-dev libgraphclient0 python3-graphd >/dev/null
     test ! -e /usr/bin/graphd
     test ! -e /usr/include/graphd

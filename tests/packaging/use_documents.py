@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the documents that the Debian packages have installed: a manual page of each verb of graphctl,
-the tutorial, whose first program is run and whose links are followed, and the examples."""
+those of the library, of the files and of the daemon, completions, the tutorial, whose first program is
+run and whose links are followed, and the examples."""
 import glob
 import gzip
 import json
@@ -9,7 +10,7 @@ import re
 import subprocess
 import tempfile
 
-MANUALS = "/usr/share/man/man1"
+MANUALS = "/usr/share/man"
 DOCUMENTS = "/usr/share/doc/python3-graphd"
 
 
@@ -18,13 +19,54 @@ def read(*path):
         return file.read()
 
 
+def read_compressed(path):
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return file.read()
+
+
+def manual(name, section):
+    """Returns the text of a manual page."""
+    return read_compressed(f"{MANUALS}/man{section}/{name}.{section}.gz")
+
+
+def names_of(page):
+    """Returns the names that a manual page has in its first section."""
+    head = page.split(".Sh NAME\n")[1].split(".Nd ")[0]
+    return re.findall(r"^\.Nm (\S+)", head, re.MULTILINE)
+
+
 def check_manuals():
     usage = subprocess.run(["graphctl", "--help"], check=True, capture_output=True, text=True).stdout
     verbs = re.findall(r"^  ([a-z_]+) ", usage.split("Subcommands:")[1], re.MULTILINE)
     assert len(verbs) > 15, usage
     for verb in verbs:
-        with gzip.open(f"{MANUALS}/graphctl-{verb}.1.gz", "rt") as page:
-            assert re.search(rf"^\.Nm graphctl-{verb}\b", page.read(), re.MULTILINE), verb
+        assert re.search(rf"^\.Nm graphctl-{verb}\b", manual(f"graphctl-{verb}", 1), re.MULTILINE), verb
+    for name, section in [("libgraphclient", 3), ("libgraphclient-inference", 3), ("graphd-format", 5),
+                          ("graphd.conf", 5), ("graphd", 8)]:
+        assert name in names_of(manual(name, section)), (name, section)
+    # Each page is found by each of its names, and those exist to which it refers.
+    pages = 0
+    for path in glob.glob(f"{MANUALS}/man[1-8]/*.gz"):
+        section = path.rsplit(".", 2)[1]
+        if not re.match(r"(lib)?graph(client|ctl|d)\b", os.path.basename(path)):
+            continue
+        pages += 1
+        text = read_compressed(path)
+        for name in names_of(text):
+            assert manual(name, section) == text, path
+        for name, other in re.findall(r"(?m)^\.(?:It )?Xr ((?:lib)?graph\S+) ([1-8])", text):
+            assert manual(name, other), path
+    assert pages > 25, pages
+
+
+def check_completions():
+    for program in ("graphd", "graphctl"):
+        for_bash = f"/usr/share/bash-completion/completions/{program}"
+        listed = subprocess.run(["bash", "-c", '. "$1"; complete -p', "bash", for_bash], check=True,
+                                capture_output=True, text=True).stdout
+        assert re.search(rf"^complete .*\b{program}$", listed, re.MULTILINE), (program, listed)
+        for_zsh = read(f"/usr/share/zsh/vendor-completions/_{program}")
+        assert for_zsh.startswith(f"#compdef {program}\n"), program
 
 
 def check_links():
@@ -62,6 +104,7 @@ def check_examples():
 
 def main():
     check_manuals()
+    check_completions()
     check_links()
     run_tutorial()
     check_examples()
