@@ -11,7 +11,7 @@
 #include "base/strings.h"
 #include "ctl/statistics/visit_elements.h"
 #include "format/io/line_reader.h"
-#include "format/partition/partition_plan.h"
+#include "format/partition/plan.h"
 
 namespace graphd::ctl {
 namespace {

@@ -10,7 +10,7 @@
 #include "format/label_texts.h"
 #include "format/load.h"
 #include "format/node_names.h"
-#include "format/partition/partition_plan.h"
+#include "format/partition/plan.h"
 
 namespace graphd {
 namespace {

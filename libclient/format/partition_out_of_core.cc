@@ -28,7 +28,7 @@
 #include "format/native/partition_layout.h"
 #include "format/native/partition_writer.h"
 #include "format/node_names.h"
-#include "format/partition/partition_plan.h"
+#include "format/partition/plan.h"
 #include "format/write_part_config.h"
 
 namespace graphd {

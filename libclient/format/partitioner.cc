@@ -16,7 +16,7 @@
 #include "format/native/write_partition.h"
 #include "format/node_names.h"
 #include "format/partition/balance_targets.h"
-#include "format/partition/partition_plan.h"
+#include "format/partition/plan.h"
 #include "format/partition/trainer_ids.h"
 #include "format/write_part_config.h"
 

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/strings.h"
 #include "call.h"
-#include "format/input/input_notes.h"
+#include "format/input/notes.h"
 #include "format/partitioner.h"
 #include "module.h"
 #include "tensor.h"

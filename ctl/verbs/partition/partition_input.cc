@@ -15,7 +15,7 @@
 #include "format/gather_partitions.h"
 #include "format/input/chunked.h"
 #include "format/input/graph_files.h"
-#include "format/input/input_notes.h"
+#include "format/input/notes.h"
 #include "format/input/ogb_raw.h"
 #include "format/io/json_field.h"
 #include "format/load_part_config.h"

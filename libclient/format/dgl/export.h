@@ -5,7 +5,7 @@
 #include <string>
 
 #include "format/input/raw_graph.h"
-#include "format/partition/partition_plan.h"
+#include "format/partition/plan.h"
 
 // Partitions that DGL 1.x and 2.x load: graph.dgl, node_feat.dgl and edge_feat.dgl per partition
 // (graph.h, array.h). They contain what dgl.distributed.partition_graph would write for the same

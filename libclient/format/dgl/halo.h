@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "format/dgl/ranked_id_set.h"
-#include "format/partition/partition_plan.h"
+#include "format/partition/plan.h"
 
 // The nodes and edges that DGL stores for a partition: those it owns, and a halo around them that
 // contains the in-neighbourhood of `num_hops` hops of each owned node.

@@ -8,7 +8,7 @@
 #include "base/strings.h"
 #include "format/arrow/column.h"
 #include "format/native/encoder.h"
-#include "format/partition/partition_plan.h"
+#include "format/partition/plan.h"
 
 namespace graphd {
 namespace {

@@ -11,8 +11,8 @@
 #include "base/strings.h"
 #include "format/input/column_tables.h"
 #include "format/input/edge_files.h"
-#include "format/input/input_notes.h"
 #include "format/input/node_table.h"
+#include "format/input/notes.h"
 #include "format/io/npy_file.h"
 
 namespace graphd {

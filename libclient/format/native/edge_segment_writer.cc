@@ -7,7 +7,7 @@
 #include "format/native/encoder.h"
 #include "format/native/partition_layout.h"
 #include "format/native/partition_writer.h"
-#include "format/partition/partition_plan.h"
+#include "format/partition/plan.h"
 
 namespace graphd {
 

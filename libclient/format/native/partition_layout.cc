@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/index.h"
-#include "format/partition/partition_plan.h"
+#include "format/partition/plan.h"
 
 namespace graphd {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "format/input/raw_graph.h"
 #include "format/native/storage_plan.h"
-#include "format/partition/partition_plan.h"
+#include "format/partition/plan.h"
 
 // The last step of partitioning: writing one partition's files in the native format.
 

@@ -17,7 +17,7 @@
 #include "format/io/number_column.h"
 #include "format/node_names.h"
 #include "format/partition/assign_nodes.h"
-#include "format/partition/partition_plan.h"
+#include "format/partition/plan.h"
 #include "format/partitioner.h"
 #include "format/publish_partitions.h"
 #include "tests/unit/format/arrow/arrow_source.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/input/input_notes.h"
+#include "format/input/notes.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/partition/partition_plan.h"
+#include "format/partition/plan.h"
 
 #include <utility>
 
