@@ -215,7 +215,8 @@ VersionPtr LoadGraph(const DaemonOptions& options, DescriptorStore& store,
   if (DescriptorStore::available() && !store.Flush()) {
     LogWarning("the service manager does not answer within 5 s");
   }
-  // The note is of no use any more if the configuration names something else, which was loaded.
+  // Without a switch that still counts, the file, if it exists, records one from before the
+  // configuration was changed.
   if (!last) ::unlink(SwitchPath(options).c_str());
   return version;
 }

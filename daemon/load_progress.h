@@ -23,8 +23,8 @@ class LoadProgress {
   void Set(uint64_t done, uint64_t total) noexcept;
   // Returns what was set last.
   std::pair<uint64_t, uint64_t> bytes() const noexcept { return {done_, total_}; }
-  // Tells the present state, if it differs from what was told last. One thread calls it, every
-  // kTellMilliseconds.
+  // Reports the present state, if it differs from what was reported last. One thread calls it,
+  // every kTellMilliseconds.
   void Tell();
   static constexpr int64_t kTellMilliseconds = 250;
 

@@ -175,8 +175,8 @@ class Graphd {
   }
 
   void Run() {
-    // Before there is a socket that a signal would leave behind. OnSignal is called when the loop
-    // turns, which is not before all is bound.
+    // Signals are watched before there is a socket that they would leave behind. OnSignal is called
+    // when the loop turns, which is not before all is bound.
     WatchSignals();
     // Bind all before loading: a clash is reported at once, not after minutes.
     if (!options_.keys.empty()) {

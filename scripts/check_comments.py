@@ -8,7 +8,9 @@ Checks comments of C++, Python (docstrings, too), shell, CMake and Cap'n Proto f
 ones, or of the files and folders PATH. A comment is rejected if it
 
 - opens with a word that a sentence seldom opens with (FRAGMENT_WORDS: Of, Whose, What, ...),
-- opens with When, If or another of CLAUSE_WORDS and its first sentence has no main clause, or
+- opens with When, If or another of CLAUSE_WORDS and its first sentence has no main clause,
+- opens with For, With or another of PREPOSITIONS and is a few words long without a main clause
+  ("For functions.", "Only before Start."), or
 - opens with a lower-case word that is neither code nor a name. A comment behind code on its line
   may open with one, and with a clause.
 
@@ -56,6 +58,11 @@ FRAGMENT_WORDS = frozenset(
 CLAUSE_WORDS = frozenset(
     ["although", "because", "if", "since", "though", "unless", "until", "when", "whenever", "while"]
 )
+PREPOSITIONS = frozenset(
+    ["after", "at", "before", "beside", "by", "for", "in", "not", "on", "only", "with", "without"]
+)
+MOST_WORDS = 4  # a sentence that opens with a preposition is longer or has a comma
+MOST_WORDS_AFTER_ONLY = 8
 # Names of programs, libraries and formats that are written in lower case.
 LOWER_CASE_NAMES = frozenset(
     [
@@ -186,6 +193,16 @@ CODE_AFTER = 12  # number of lines after a comment in which names are looked up
 Comment = collections.namedtuple("Comment", "line text trailing names")
 
 
+def is_phrase(sentence):
+    """Returns whether what opens with one of PREPOSITIONS is not a sentence, as far as one can say."""
+    words = re.split(r":\s", sentence, maxsplit=1)[0].split()
+    if "," in sentence or len(words) < 2:
+        return False
+    if words[0].lower() == "only":
+        return words[1] in PREPOSITIONS and len(words) <= MOST_WORDS_AFTER_ONLY
+    return len(words) <= MOST_WORDS and words[1] != "most"
+
+
 def problem(comment):
     """Returns why a comment is rejected, or None."""
     text = comment.text
@@ -200,10 +217,11 @@ def problem(comment):
         return f"opens with '{word}'"
     if comment.trailing:
         return None
-    if word.lower() in CLAUSE_WORDS:
-        sentence = re.split(r"[.!?;](?:\s|$)", text, maxsplit=1)[0]
-        if not re.search(r",\s+\w|\bthen\b|:\s", sentence):
-            return f"opens with '{word}' and has no main clause"
+    sentence = re.split(r"[.!?;](?:\s|$)", text, maxsplit=1)[0]
+    if word.lower() in PREPOSITIONS and is_phrase(sentence):
+        return f"opens with '{word}' and has no main clause"
+    if word.lower() in CLAUSE_WORDS and not re.search(r",\s+\w|\bthen\b|:\s", sentence):
+        return f"opens with '{word}' and has no main clause"
     listed = len(word) == 1 or rest.startswith(",") or " -> " in text
     if word[0].islower() and word not in LOWER_CASE_NAMES and not listed:
         return f"opens in lower case with '{word}'"

@@ -126,7 +126,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="RUN.json",
         nargs="?",
         const="",
-        help="write docs/scaling.md and its data, of this run or, predicted anew, of an earlier one",
+        help="write docs/scaling.md and its data, of this run or, predicted again, of an earlier one",
     )
     return made
 

@@ -80,7 +80,7 @@ constexpr size_t kRecordsRoom = size_t{512} << 10, kRecordsRoomBesideTimes = siz
 constexpr size_t kMaxCommandShown = 200;
 
 // Returns a record, and lowers `room` by about its bytes. Leaves out hosts that don't fit, and
-// reasons that are those of the first host, because a job's end is told by all with one reason.
+// reasons that are those of the first host, because all report a job's end with one reason.
 json RecordToJson(const JobRecord& record, size_t& room) {
   std::string command = record.command;
   Truncate(command, kMaxCommandShown);

@@ -147,7 +147,7 @@ struct HostOrder {
   // apply, and no daemon is looked for there.
   bool only_trainers = false;
   ServerSpec server;
-  // Only for kRun.
+  // These are used by kRun only.
   JobSpec job;
   std::vector<TrainerPlan> trainers;
   int trainers_on_machine = 0;
@@ -155,7 +155,7 @@ struct HostOrder {
   double host_timeout = 0;  // seconds of silence until the job ends; 0: only at end of file
   double server_grace = 0;  // seconds to wait for a daemon that has ended to return
   Meeting meeting;
-  // Only for kStopJobs and kStopServer.
+  // These are used by kStopJobs and kStopServer only.
   std::string stop_job;   // empty: every job
   double stop_grace = 0;  // seconds that trainers of a detached job have to end; 0: the default
   bool force = false;
@@ -166,11 +166,11 @@ struct HostOrder {
   std::vector<std::string> peers;
   // Only for kInstallKeys: the files to be written to server.keys, in this order.
   std::vector<KeyFile> key_files;
-  // Only for kFollowJob.
+  // This is used by kFollowJob only.
   FollowSpec follow;
-  // Only for kRestartJob and, with the job alone, kTellJobOrder.
+  // This is used by kRestartJob and, with the job alone, by kTellJobOrder.
   RestartSpec restart;
-  // Only for kServerLogs.
+  // This is used by kServerLogs only.
   LogsSpec logs;
 };
 

@@ -141,7 +141,7 @@ class Collector {
   GraphStatistics statistics_;
   uint64_t total_ = 0;     // bytes of all arrays
   size_t parts_read_ = 0;  // partitions before the one that is being read
-  // By type: the rows in the partitions that are read, and the features.
+  // The rows in the partitions that are read, and the features, by type.
   std::vector<int64_t> node_rows_, edge_rows_;
   std::vector<Features> nodes_, edges_;
 };

@@ -17,7 +17,8 @@ namespace graphd::ctl {
 namespace {
 
 constexpr uint64_t kTickMilliseconds = 100;
-// The time after which the daemon of this host is told again: it may have been restarted.
+// The time after which the record is reported to the daemon of this host again: it may have been
+// restarted.
 constexpr double kRecordSeconds = 5;
 // A host that the job can go on without and that was silent for this time hears of no end.
 constexpr double kGoneSeconds = 3;

@@ -110,7 +110,7 @@ class JobPart {
   JobDecision outcome_;
   LeaveCondition leave_;
   Clock::time_point recorded_at_{};
-  std::string recorded_;  // the text that was told last
+  std::string recorded_;  // the text that was reported last
   std::unique_ptr<JobTalk> talk_;
 };
 

@@ -32,8 +32,8 @@ class PeerDocuments {
   // Returns what is known of them, in the order of the addresses, as a JSON list of objects:
   // "address"; "document", the text of the latest answer, with its "age" in seconds; and, if the
   // peer does not answer, "error" and "silent", the seconds since it last did or, if it never has,
-  // since that was first noticed. Notes that somebody looks. The list is made anew every 0.1 s at
-  // most, however many ask.
+  // since that was first noticed. Notes that somebody looks. The list is made every 0.1 s at most,
+  // however many ask.
   std::shared_ptr<const std::string> Look();
 
  private:

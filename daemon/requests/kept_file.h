@@ -42,7 +42,7 @@ class KeptFile {
   // Starts the thread, which calls `contents` after NoteChange and writes what it returns. May be
   // called once.
   void Start(std::function<std::string()> contents);
-  // Makes the thread write the file anew. Any thread may call it; it does not wait.
+  // Makes the thread write the file again. Any thread may call it; it does not wait.
   void NoteChange();
 
  private:

@@ -153,7 +153,8 @@ void FindInducedEdges(const Csc& csc, const SortedIndex* sorted, std::span<const
       edges.counts[i] = static_cast<uint32_t>(edges.slots.size() - before);
       if (edges.slots.size() > max_edges) {
         Throw(ErrorCode::kOverloaded, "the first ", i + 1, " nodes have ", edges.slots.size(),
-              " edges to members, at most ", max_edges, " are told at once; ask for fewer nodes");
+              " edges to members, at most ", max_edges,
+              " are returned at once; ask for fewer nodes");
       }
     }
   });

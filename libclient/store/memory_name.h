@@ -20,7 +20,7 @@ struct MemoryName {
   std::string directory;  // its path
   std::string nonce;
   std::string tmpfs;  // text that differs when the memory can't exist any more
-  // Only in `memory-saved`: RocksDB's numbers when all rows were in it as well.
+  // RocksDB's numbers when all rows were in it as well; only `memory-saved` has them.
   uint64_t lsn = 0;
   uint64_t next_id = 0;
 

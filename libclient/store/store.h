@@ -153,7 +153,7 @@ class Store {
   std::unique_ptr<WriteBarrier> barrier_;
   std::vector<std::string> damage_;
   uint64_t replayed_ = 0;
-  // Only without a memory budget: no page is evicted.
+  // There is none with a memory budget, because that evicts pages.
   std::optional<HugePageCollapser> collapser_;
   std::optional<TablePreparer> preparer_;
 };

@@ -18,7 +18,7 @@ namespace {
 // moves; it fits into the second-level cache.
 constexpr size_t kSmallBuffer = size_t{20} << 10;
 constexpr size_t kLargeBuffer = size_t{256} << 10;
-// More than what TLS adds to a record.
+// An upper bound of what TLS adds to a record.
 constexpr size_t kOverhead = 512;
 
 constexpr unsigned kHandshakeRecord = 22;  // the first byte of a client's first record

@@ -188,7 +188,7 @@ def pyg_loaders(g: DistGraph, typed: DistGraph, device: Any) -> Checks:
 
     yield from compare("PyG's nodes", nodes, device)
     yield from compare("PyG's typed nodes", typed_nodes, device)
-    # Negative nodes are drawn anew by each loader, so that batches are compared with the graph.
+    # Each loader draws its own negative nodes, so that batches are compared with the graph.
     pairs = torch.stack(g.find_edges(torch.arange(0, g.num_edges(), 100)))
     loader = LinkNeighborLoader(
         g, [5, 5], pairs, neg_sampling_ratio=1, batch_size=512, device=device

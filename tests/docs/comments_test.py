@@ -32,6 +32,12 @@ int million = 1'000'000;  // rows; 'a' is no string
 Call(/*of=*/1, /*which=*/2);
 // `which` is "a" or "b".
 // kill -9 loses nothing.
+// For each row, a page is read.
+// On a cycle every walk visits every node.
+// Only one piece fails.
+// Only after the first process has left does the next one begin.
+// At most two wait.
+// In-edges of a node.
 // std::vector would copy them.
 }  // namespace graphd
 """
@@ -46,6 +52,12 @@ BAD_CPP = [
     "// When a page is full.",
     "// If nothing is left",
     "// until the end of the file",
+    "// For data members. The mutex must be held.",
+    "// By type: the rows of each.",
+    "// On the RPC thread",
+    "// Not by name.",
+    "// Only for kRun.",
+    "// Only before other threads use the table: it is empty.",
     "// the number of rows",
     "//\n// And then some.",
 ]

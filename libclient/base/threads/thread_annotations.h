@@ -11,15 +11,16 @@
 #define GRAPHD_THREAD_ANNOTATION(attribute)
 #endif
 
-// For data members. The mutex must be held to use the member, or what the member points to.
+// Data members are marked with these: the mutex must be held to use the member, or what the member
+// points to.
 #define GRAPHD_GUARDED_BY(mutex) GRAPHD_THREAD_ANNOTATION(guarded_by(mutex))
 #define GRAPHD_PT_GUARDED_BY(mutex) GRAPHD_THREAD_ANNOTATION(pt_guarded_by(mutex))
 
-// For mutexes. A thread that locks several of them does it in this order.
+// Mutexes are marked with these: a thread that locks several of them does it in this order.
 #define GRAPHD_ACQUIRED_BEFORE(...) GRAPHD_THREAD_ANNOTATION(acquired_before(__VA_ARGS__))
 
-// For functions. The caller holds the mutexes, holds them at least as a reader, or must not hold
-// them.
+// Functions are marked with these: the caller holds the mutexes, holds them at least as a reader,
+// or must not hold them.
 #define GRAPHD_REQUIRES(...) GRAPHD_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
 #define GRAPHD_REQUIRES_SHARED(...) \
   GRAPHD_THREAD_ANNOTATION(requires_shared_capability(__VA_ARGS__))
@@ -36,9 +37,10 @@
 #define GRAPHD_ASSERT_SHARED_CAPABILITY(...) \
   GRAPHD_THREAD_ANNOTATION(assert_shared_capability(__VA_ARGS__))
 
-// For a function whose body can't be checked. A comment must say why it is right.
+// A function whose body can't be checked is marked with this. A comment must say why it is right.
 #define GRAPHD_NO_THREAD_SAFETY_ANALYSIS GRAPHD_THREAD_ANNOTATION(no_thread_safety_analysis)
 
-// For classes. The first is for mutexes, the second for objects that hold one while they live.
+// Classes are marked with these: the first is for mutexes, the second for objects that hold one
+// while they live.
 #define GRAPHD_CAPABILITY(name) GRAPHD_THREAD_ANNOTATION(capability(name))
 #define GRAPHD_SCOPED_CAPABILITY GRAPHD_THREAD_ANNOTATION(scoped_lockable)

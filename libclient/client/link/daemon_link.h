@@ -125,7 +125,7 @@ class DaemonLink {
   ClientSocket Connect(std::chrono::milliseconds patience) const;
   // Connects to the TCP port; throws Error(kInvalid) if the daemon is on this machine and has none.
   ClientSocket ConnectOverTcp(int timeout_ms) const;
-  // On the RPC thread
+  // These are called on the RPC thread.
   void Lost(DaemonConnections* connections);
   void Ping(Lane lane);
   void CheckAnswer(wire::Daemon::AttachResults::Reader answer, const std::string& known);

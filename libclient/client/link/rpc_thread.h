@@ -59,7 +59,7 @@ class RpcThread {
   // child.
   void Run(std::function<void()> function);
 
-  // For use on the thread itself.
+  // These may be called on the thread itself only.
   kj::LowLevelAsyncIoProvider& provider() { return loop_.provider(); }
   kj::Timer& timer() { return loop_.timer(); }
 

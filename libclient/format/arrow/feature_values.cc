@@ -147,7 +147,7 @@ void FeatureValues::Flush() {
   AppendRange({{}, name_, no_source, 0}, column);
 }
 
-// Changes to numbers whose dtype is determined by all of them.
+// Converts the values so far to numbers that get their dtype at the end, from all of them.
 void FeatureValues::UseNumbers() {
   Flush();
   started_ = true;

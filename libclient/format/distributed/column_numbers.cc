@@ -171,7 +171,8 @@ std::byte* Convert(const ArrowColumn& items, int64_t begin, int64_t end,
 template <class To>
 void AppendAs(const ArrowColumn& column, int64_t begin, int64_t end, const PlannedFeature& feature,
               std::vector<std::byte>& to) {
-  // The room depends on the plan: lists must be those that it says before it is allocated.
+  // The memory for the numbers is computed from the width in the plan, so the lengths of all lists
+  // are compared with that before anything is allocated.
   for (int64_t row = begin; IsList(*column.type) && row < end; row++) {
     const auto [first, last] = column.Items(row);
     if (!column.IsNull(row)) CheckListSize(last - first, feature.width, feature.name);

@@ -70,7 +70,8 @@ class Table : public Evictable {
   std::string attributes() const;
   const RowIds& row_ids() const noexcept { return ids_; }
   const Arena& arena() const noexcept { return arena_; }
-  // Only before other threads use the table: RocksDB has none of its pages.
+  // Says that RocksDB has none of the table's pages. May be called only before other threads use
+  // it.
   void SetNew() noexcept { new_ = true; }
   // Loads pages that are not in memory, from `page` on, ahead of need: about as many as fit in a
   // huge page. Returns the page after the last one, or num_pages. Throws as Touch.
@@ -120,8 +121,8 @@ class Table : public Evictable {
   // largest sequence number of a page. Pages that have seen a push after `written_lsn` are marked
   // as changed, because RocksDB does not have them as they are. Throws what Arena::TakeOver throws.
   uint64_t TakeOver(uint64_t written_lsn, std::span<const std::unique_ptr<UndoLog>> undo_logs);
-  // Only before TakeOver. Returns the pages that an earlier process was changing when it ended, and
-  // that no undo log can roll back.
+  // Returns the pages that an earlier process was changing when it ended, and that no undo log can
+  // roll back. May be called only before TakeOver.
   std::vector<uint64_t> PagesWithoutUndo(std::span<const std::unique_ptr<UndoLog>> undo_logs) const;
 
   // See Arena::WhatHappened and Arena::damaged. The rows of a damaged table are read from RocksDB

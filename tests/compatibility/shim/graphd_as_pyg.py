@@ -91,7 +91,7 @@ def _with_stores(stock, stores, kwargs):
 
 
 def _in_order_of_input(data, given):
-    """Returns the edges that stand for all edges of a type, since graphd numbers edges anew."""
+    """Returns the edges that stand for all edges of a type, since graphd renumbers edges."""
     if given is None:
         return data.edge_index
     if isinstance(given, tuple) and all(isinstance(each, str) for each in given):

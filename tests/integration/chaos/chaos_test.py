@@ -187,7 +187,7 @@ def crowd(host, rng):
 
 FAULTS = {kill_daemon: 3, stop_daemon: 2, kill_trainer: 2, stop_trainer: 1, cut_link: 2,
           fill_disk: 1, fill_memory: 1, take_descriptors: 1, crowd: 4}
-# With --clocks.
+# These happen with --clocks only.
 MORE_FAULTS = {jump_clock: 2}
 
 

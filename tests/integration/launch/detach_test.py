@@ -135,7 +135,7 @@ class Detached(DetachTest):
         self.assertIn("it was stopped by `graphctl stop`", waited.stderr)
 
     def test_a_watcher_of_much_output_may_go(self):
-        # More than the queues of a watcher hold.
+        # The queues of a watcher hold less than this output.
         job = self.detach("yes some line of output | head -c 25000000; " + WORK)
         wait_until("the output",
                    lambda: all(self.log_bytes(job, p) >= 25000000 for p in self.ports), 60)

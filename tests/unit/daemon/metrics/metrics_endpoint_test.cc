@@ -116,7 +116,7 @@ TEST_F(MetricsEndpointTest, IsReadyWhileNewJobsAreTaken) {
   EXPECT_THAT(ask("/live"), StartsWith("HTTP/1.1 200"));
   ServerStatus status;
   std::atomic<bool> is_alive{true};
-  // Each source is asked anew, whereas the answers of one are kept for a tenth of a second.
+  // Each source is asked every time, whereas the answers of one are kept for a tenth of a second.
   const auto serve = [&] {
     endpoint.Serve(
         [this, status] {

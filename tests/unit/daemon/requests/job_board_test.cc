@@ -293,7 +293,7 @@ TEST(JobAttempts, ALaterAttemptEndsTheConnectionsOfEarlierOnes) {
   EXPECT_THAT(ended, IsEmpty());
   const auto next = jobs.Join(Trainer(1, 1), Unix(), note("new 1"));
   EXPECT_THAT(ended, UnorderedElementsAre("old 0", "old 1"));
-  // Each is told once.
+  // Each end is reported once.
   const auto other = jobs.Join(Trainer(0, 1), Unix(), note("new 0"));
   EXPECT_EQ(ended.size(), 2u);
 }
