@@ -15,8 +15,8 @@
 #include "graph/segment.h"
 #include "sampling/gather.h"
 #include "sampling/hop_request.h"
+#include "store/rows/apply_rule.h"
 #include "store/rows/row_order.h"
-#include "store/rows/update_rule.h"
 #include "wire/hop_messages.h"
 #include "wire/id_arrays.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "store/rows/update_rule.h"
+#include "store/rows/apply_rule.h"
 
 // The common part of the benchmarks of tables: pushes of 10,000 gradients of 128 floats to a
 // table of 2.4 million rows, and the plain loop over memory with which they are compared.
@@ -22,7 +22,7 @@ std::vector<std::vector<int64_t>> DrawRows(bool zipf);
 // Returns the gradients of one push.
 const std::vector<float>& Gradients();
 
-store::UpdateRule RuleOf(OptimizerState state);
+UpdateRule RuleOf(OptimizerState state);
 
 // Returns the tmpfs for the memory of tables: $GRAPHD_BENCH_MEMORY or /dev/shm.
 std::string MemoryDirectory();

@@ -7,7 +7,7 @@
 #include "format/load.h"
 #include "format/native/reader.h"
 #include "graphd/error.h"
-#include "store/rows/update_rule.h"
+#include "store/rows/apply_rule.h"
 
 namespace graphd::ctl {
 namespace {

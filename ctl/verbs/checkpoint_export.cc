@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/strings.h"
 #include "ctl/verbs/npy_rows.h"
-#include "store/rows/update_rule.h"
+#include "store/rows/apply_rule.h"
 
 namespace graphd::ctl {
 namespace {

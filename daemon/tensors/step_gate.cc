@@ -82,8 +82,8 @@ void StepGate::CheckRoom(const Gate& gate, const Part& part, size_t bytes, size_
 }
 
 void StepGate::AddPart(const store::TensorHost::SharePtr& share, const std::string& job,
-                       const Trainer& trainer, const store::UpdateRule& rule, uint64_t number,
-                       Part part, store::Pipeline::Done done) {
+                       const Trainer& trainer, const UpdateRule& rule, uint64_t number, Part part,
+                       store::Pipeline::Done done) {
   const int rank = trainer.rank;
   store::Push push;
   push.rule = rule;

@@ -55,7 +55,7 @@ class StepGate {
   // Error(kOverloaded), Error(kUnavailable) for a job that is not attached, Error(kDenied) if a
   // later attempt of the job has begun, and what TensorHost::Submit throws.
   void AddPart(const store::TensorHost::SharePtr& share, const std::string& job,
-               const Trainer& trainer, const store::UpdateRule& rule, uint64_t step, Part part,
+               const Trainer& trainer, const UpdateRule& rule, uint64_t step, Part part,
                store::Pipeline::Done done);
   // Returns the job's last step that was pushed; 0: none.
   uint64_t LastStep(const store::TensorHost::SharePtr& share, const std::string& job) const;
@@ -74,7 +74,7 @@ class StepGate {
   };
   struct Step {
     store::TensorHost::SharePtr share;
-    store::UpdateRule rule;
+    UpdateRule rule;
     std::map<int, Waiting> parts;  // by rank
   };
   struct JoinedStep;

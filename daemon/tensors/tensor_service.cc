@@ -27,18 +27,6 @@ constexpr double kPushMemoryPart = 0.5;
 // A push that waits this long makes the session check the store for trouble.
 constexpr auto kStallCheckInterval = 5 * kj::SECONDS;
 
-store::UpdateRule ReadRule(wire::UpdateRule::Reader in) {
-  store::UpdateRule rule;
-  rule.kind = static_cast<store::UpdateKind>(in.getKind());
-  rule.mean_of_duplicates = in.getMeanOfDuplicates() ? 1 : 0;
-  rule.lr = in.getLr();
-  rule.eps = in.getEps();
-  rule.beta1 = in.getBeta1();
-  rule.beta2 = in.getBeta2();
-  rule.weight_decay = in.getWeightDecay();
-  return rule;
-}
-
 std::string NameOf(const TensorHost::SharePtr& share) { return share->record.spec.name; }
 
 // The result of TensorHost::Open on its way to the client. If the client disconnects before it is
@@ -90,13 +78,13 @@ struct TensorService::RowChange {
 template <class Params>
 std::shared_ptr<TensorService::RowChange> TensorService::ReadChange(const Params& params) {
   const auto rule = params.getRule();
-  const bool loads = rule.getKind() == static_cast<uint8_t>(store::UpdateKind::kLoad);
+  const bool loads = rule.getKind() == static_cast<uint8_t>(UpdateKind::kLoad);
   auto share = host_.FindToWrite(member_.job_id(), params.getTable(), loads);
   WireIds taken(params.getIds(), share->rows.total(), *requests_.buffers());
   auto change = std::make_shared<RowChange>(
       RowChange{std::move(share), std::move(taken), {}, {}, nullptr, {}, requests_.NewCharge()});
   change->charge.Add(change->ids.size() * sizeof(int64_t));
-  change->push.rule = ReadRule(rule);
+  change->push.rule = ReadUpdateRule(rule);
   ReadPayload(params.getPayload(), params.getShared(), *change);
   return change;
 }

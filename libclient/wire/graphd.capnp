@@ -447,7 +447,7 @@ struct SharedPayload {
   bytes @2 :UInt64;
 }
 
-# Mirrors graphd::store::UpdateRule.
+# Mirrors graphd::UpdateRule.
 struct UpdateRule {
   kind @0 :UInt8;
   meanOfDuplicates @1 :Bool;

@@ -60,6 +60,28 @@ TensorShare ReadShare(wire::TensorInfo::Reader in) {
   return share;
 }
 
+void WriteUpdateRule(const UpdateRule& rule, wire::UpdateRule::Builder out) {
+  out.setKind(static_cast<uint8_t>(rule.kind));
+  out.setMeanOfDuplicates(rule.mean_of_duplicates != 0);
+  out.setLr(rule.lr);
+  out.setEps(rule.eps);
+  out.setBeta1(rule.beta1);
+  out.setBeta2(rule.beta2);
+  out.setWeightDecay(rule.weight_decay);
+}
+
+UpdateRule ReadUpdateRule(wire::UpdateRule::Reader in) {
+  UpdateRule rule;
+  rule.kind = static_cast<UpdateKind>(in.getKind());
+  rule.mean_of_duplicates = in.getMeanOfDuplicates() ? 1 : 0;
+  rule.lr = in.getLr();
+  rule.eps = in.getEps();
+  rule.beta1 = in.getBeta1();
+  rule.beta2 = in.getBeta2();
+  rule.weight_decay = in.getWeightDecay();
+  return rule;
+}
+
 void WriteStoreStatus(const StoreStatus& status, wire::StoreStatus::Builder out) {
   out.setDirectory(status.directory);
   out.setDurability(status.durability);

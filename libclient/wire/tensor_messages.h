@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "graph/tensor_share.h"
+#include "graph/update_rule.h"
 #include "wire/graphd.capnp.h"
 
-// Conversion of distributed tensors to and from wire messages. Enumeration values from a peer are
-// not checked here; the caller checks them (CheckTensorSpec).
+// Conversion of distributed tensors, and of the rules of pushes, to and from wire messages.
+// Enumeration values from a peer are not checked here; the caller checks them (CheckTensorSpec,
+// store::CheckRule).
 
 namespace graphd {
 
@@ -12,6 +14,8 @@ void WriteTensorSpec(const TensorSpec& spec, wire::TensorSpec::Builder out);
 TensorSpec ReadTensorSpec(wire::TensorSpec::Reader in);
 void WriteShare(const TensorShare& share, wire::TensorInfo::Builder out);
 TensorShare ReadShare(wire::TensorInfo::Reader in);
+void WriteUpdateRule(const UpdateRule& rule, wire::UpdateRule::Builder out);
+UpdateRule ReadUpdateRule(wire::UpdateRule::Reader in);
 void WriteStoreStatus(const StoreStatus& status, wire::StoreStatus::Builder out);
 StoreStatus ReadStoreStatus(wire::StoreStatus::Reader in);
 

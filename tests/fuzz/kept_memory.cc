@@ -86,8 +86,8 @@ class Remains {
       Touch(bytes);
       for (uint64_t i = 0; i < pushes; i++) {
         Push push;
-        push.rule.kind = spec.state == OptimizerState::kAdagrad ? store::UpdateKind::kAdagrad
-                                                                : store::UpdateKind::kAdd;
+        push.rule.kind =
+            spec.state == OptimizerState::kAdagrad ? UpdateKind::kAdagrad : UpdateKind::kAdd;
         push.rule.lr = 1;
         push.client = {table->id(), 1};
         push.sequence = store.LastSequence(push.client) + 1;

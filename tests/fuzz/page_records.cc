@@ -138,7 +138,7 @@ class Records {
     });
     for (uint64_t i = 0; i < pushes; i++) {
       Push push;
-      push.rule.kind = trained ? store::UpdateKind::kAdagrad : store::UpdateKind::kAdd;
+      push.rule.kind = trained ? UpdateKind::kAdagrad : UpdateKind::kAdd;
       push.rule.lr = 1;
       push.client = {table->id(), 1};
       push.sequence = store.LastSequence(push.client) + 1;

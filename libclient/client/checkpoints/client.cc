@@ -13,7 +13,7 @@
 #include "client/link/book_calls.h"
 #include "client/link/restart_count.h"
 #include "store/checkpoint/set.h"
-#include "store/rows/update_rule.h"
+#include "store/rows/apply_rule.h"
 #include "wire/bounded_list.h"
 #include "wire/graph_messages.h"
 #include "wire/tensor_messages.h"

@@ -10,7 +10,7 @@
 #include "base/strings.h"
 #include "client/checkpoints/peer.h"
 #include "graph/tensor_rows.h"
-#include "store/rows/update_rule.h"
+#include "store/rows/apply_rule.h"
 #include "wire/tensor_messages.h"
 
 namespace graphd {
@@ -117,7 +117,7 @@ struct CheckpointRestore::TensorLoader {
                   [&](CheckpointClient::Peer& peer) {
                     auto request = peer.graph().pushRequest();
                     request.setTable(tables[static_cast<size_t>(part)]);
-                    request.initRule().setKind(static_cast<uint8_t>(store::UpdateKind::kLoad));
+                    request.initRule().setKind(static_cast<uint8_t>(UpdateKind::kLoad));
                     request.initClient().setHigh(client_high);
                     request.getClient().setLow(client_low);
                     request.setSequence(sequence);

@@ -10,6 +10,7 @@
 #include "sampling/gather.h"
 #include "wire/bounded_list.h"
 #include "wire/id_arrays.h"
+#include "wire/tensor_messages.h"
 
 namespace graphd {
 namespace {
@@ -18,16 +19,6 @@ using Lane = DaemonLink::Lane;
 
 // Smaller payloads travel in messages.
 constexpr uint64_t kLeastShared = uint64_t{64} << 10;
-
-void WriteRule(const store::UpdateRule& rule, wire::UpdateRule::Builder out) {
-  out.setKind(static_cast<uint8_t>(rule.kind));
-  out.setMeanOfDuplicates(rule.mean_of_duplicates != 0);
-  out.setLr(rule.lr);
-  out.setEps(rule.eps);
-  out.setBeta1(rule.beta1);
-  out.setBeta2(rule.beta2);
-  out.setWeightDecay(rule.weight_decay);
-}
 
 // Rows to send, in shared memory or not yet copied.
 struct RowsOnTheWay {
@@ -180,14 +171,13 @@ class LinkPort final : public TensorPort {
     }
   }
 
-  RpcThread::Pending Push(uint32_t table, const store::UpdateRule& rule,
-                          const store::ClientId& client, uint64_t sequence,
-                          const RowsToPush& rows) override {
+  RpcThread::Pending Push(uint32_t table, const UpdateRule& rule, const store::ClientId& client,
+                          uint64_t sequence, const RowsToPush& rows) override {
     return Start(Lane::kBulk,
                  [=, on_the_way = Share(rows, client, sequence)](wire::Session::Client& session) {
                    auto request = session.pushRequest(SizeOf(on_the_way));
                    request.setTable(table);
-                   WriteRule(rule, request.initRule());
+                   WriteUpdateRule(rule, request.initRule());
                    request.initClient().setHigh(client.high);
                    request.getClient().setLow(client.low);
                    request.setSequence(sequence);
@@ -196,7 +186,7 @@ class LinkPort final : public TensorPort {
                  });
   }
 
-  RpcThread::Pending Stage(uint32_t table, const store::UpdateRule& rule, uint64_t step,
+  RpcThread::Pending Stage(uint32_t table, const UpdateRule& rule, uint64_t step,
                            const RowsToPush& rows) override {
     if (link_->is_worker()) {
       Throw(ErrorCode::kInvalid,
@@ -208,7 +198,7 @@ class LinkPort final : public TensorPort {
                  [=, on_the_way = Share(rows, sender, step)](wire::Session::Client& session) {
                    auto request = session.stageRequest(SizeOf(on_the_way));
                    request.setTable(table);
-                   WriteRule(rule, request.initRule());
+                   WriteUpdateRule(rule, request.initRule());
                    request.setStep(step);
                    WriteRows(on_the_way, request);
                    return SendRows(request, on_the_way);

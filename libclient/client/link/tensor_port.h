@@ -53,10 +53,10 @@ class TensorPort {
 
   // The next methods start a call once and return; the caller decides about repeating it.
   virtual RpcThread::Pending ReadRows(uint32_t table, const RowsToRead& rows) = 0;
-  virtual RpcThread::Pending Push(uint32_t table, const store::UpdateRule& rule,
+  virtual RpcThread::Pending Push(uint32_t table, const UpdateRule& rule,
                                   const store::ClientId& client, uint64_t sequence,
                                   const RowsToPush& rows) = 0;
-  virtual RpcThread::Pending Stage(uint32_t table, const store::UpdateRule& rule, uint64_t step,
+  virtual RpcThread::Pending Stage(uint32_t table, const UpdateRule& rule, uint64_t step,
                                    const RowsToPush& rows) = 0;
 
   // Maps the share's memory; null if that is impossible.

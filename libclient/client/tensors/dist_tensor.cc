@@ -41,12 +41,12 @@ bool DistTensor::is_feature() const noexcept { return source_->is_feature(); }
 
 void DistTensor::Write(std::span<const int64_t> ids, const Tensor& rows) const {
   CheckRows(ids, rows);
-  source_->Write(store::UpdateKind::kSet, ids, {rows.data(), rows.num_bytes()});
+  source_->Write(UpdateKind::kSet, ids, {rows.data(), rows.num_bytes()});
 }
 
 void DistTensor::Add(std::span<const int64_t> ids, const Tensor& rows) const {
   CheckRows(ids, rows);
-  source_->Write(store::UpdateKind::kAdd, ids, {rows.data(), rows.num_bytes()});
+  source_->Write(UpdateKind::kAdd, ids, {rows.data(), rows.num_bytes()});
 }
 
 void DistTensor::CheckRows(std::span<const int64_t> ids, const Tensor& rows) const {

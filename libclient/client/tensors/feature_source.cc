@@ -34,7 +34,7 @@ class FeatureSource final : public TensorSource {
     return access_->KeepRows(feature_, ids);
   }
   bool is_feature() const noexcept override { return true; }
-  void Write(store::UpdateKind, std::span<const int64_t>, std::span<const std::byte>) override {
+  void Write(UpdateKind, std::span<const int64_t>, std::span<const std::byte>) override {
     Refuse();
   }
   void Acquire() override { Refuse(); }

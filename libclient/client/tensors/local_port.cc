@@ -97,9 +97,8 @@ class LocalPort final : public TensorPort {
     return RpcThread::Pending(done.get_future());
   }
 
-  RpcThread::Pending Push(uint32_t table, const store::UpdateRule& rule,
-                          const store::ClientId& client, uint64_t sequence,
-                          const RowsToPush& rows) override {
+  RpcThread::Pending Push(uint32_t table, const UpdateRule& rule, const store::ClientId& client,
+                          uint64_t sequence, const RowsToPush& rows) override {
     struct Work {
       std::vector<int64_t> rows;
       std::vector<std::byte> payload;
@@ -128,7 +127,7 @@ class LocalPort final : public TensorPort {
     return RpcThread::Pending(std::move(done));
   }
 
-  RpcThread::Pending Stage(uint32_t table, const store::UpdateRule& rule, uint64_t step,
+  RpcThread::Pending Stage(uint32_t table, const UpdateRule& rule, uint64_t step,
                            const RowsToPush& rows) override {
     if (world_size_ > 1) {
       Throw(ErrorCode::kInvalid, "a synchronous step of ", world_size_,

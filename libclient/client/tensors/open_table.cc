@@ -92,7 +92,7 @@ class Filler {
       kept++;
     }
     ids.resize(kept);
-    table_.Write(store::UpdateKind::kSet, ids, {rows.data(), kept * spec.row_bytes()});
+    table_.Write(UpdateKind::kSet, ids, {rows.data(), kept * spec.row_bytes()});
   }
 
   TableSource& table_;

@@ -20,8 +20,8 @@ std::shared_ptr<TableSource> TableOf(const DistEmbedding& embedding) {
   return table;
 }
 
-store::UpdateRule RuleOf(store::UpdateKind kind, const StepOptions& options) {
-  store::UpdateRule rule;
+UpdateRule RuleOf(UpdateKind kind, const StepOptions& options) {
+  UpdateRule rule;
   rule.kind = kind;
   rule.mean_of_duplicates = options.sum_duplicates ? 0 : 1;
   rule.lr = options.lr;
@@ -39,7 +39,7 @@ struct SparseOptimizer::Impl {
     std::vector<uint64_t> next_steps;  // synchronous steps: their numbers, by partition
   };
 
-  Impl(std::vector<DistEmbedding*> of, const StepOptions& with, const store::UpdateRule& by,
+  Impl(std::vector<DistEmbedding*> of, const StepOptions& with, const UpdateRule& by,
        OptimizerState state)
       : embeddings(std::move(of)), options(with), rule(by), steps(with.staleness) {
     store::CheckRule(rule, DType::kFloat32, state);
@@ -109,7 +109,7 @@ struct SparseOptimizer::Impl {
   const SessionProcess process;  // the process that has the thread of `steps`
   const std::vector<DistEmbedding*> embeddings;
   const StepOptions options;
-  store::UpdateRule rule;
+  UpdateRule rule;
   std::deque<Target> targets;  // a deque, because running changes refer to its elements
   StepQueue steps;             // last, because its thread uses the other members
 };
@@ -151,14 +151,14 @@ const std::vector<DistEmbedding*>& SparseOptimizer::embeddings() const noexcept 
 
 SparseSGD::SparseSGD(std::vector<DistEmbedding*> embeddings, const StepOptions& options)
     : SparseOptimizer(std::make_unique<Impl>(std::move(embeddings), options,
-                                             RuleOf(store::UpdateKind::kSgd, options),
+                                             RuleOf(UpdateKind::kSgd, options),
                                              OptimizerState::kNone)) {}
 
 SparseAdagrad::SparseAdagrad(std::vector<DistEmbedding*> embeddings, const StepOptions& options,
                              float eps, bool row_wise)
     : SparseOptimizer([&] {
-        store::UpdateRule rule = RuleOf(
-            row_wise ? store::UpdateKind::kRowAdagrad : store::UpdateKind::kAdagrad, options);
+        UpdateRule rule =
+            RuleOf(row_wise ? UpdateKind::kRowAdagrad : UpdateKind::kAdagrad, options);
         rule.eps = eps;
         return std::make_unique<Impl>(
             std::move(embeddings), options, rule,
@@ -168,7 +168,7 @@ SparseAdagrad::SparseAdagrad(std::vector<DistEmbedding*> embeddings, const StepO
 SparseAdam::SparseAdam(std::vector<DistEmbedding*> embeddings, const StepOptions& options,
                        float beta1, float beta2, float eps)
     : SparseOptimizer([&] {
-        store::UpdateRule rule = RuleOf(store::UpdateKind::kAdam, options);
+        UpdateRule rule = RuleOf(UpdateKind::kAdam, options);
         rule.beta1 = beta1;
         rule.beta2 = beta2;
         rule.eps = eps;

@@ -68,12 +68,12 @@ void CutById(const TableSource& table, PartId part, const OwnerSplit::Part& some
   }
 }
 
-void AddPieces(const TableSource& table, PartId part, const store::UpdateRule& rule,
-               OwnerSplit::Part some, std::vector<TableChange::Piece>& pieces) {
+void AddPieces(const TableSource& table, PartId part, const UpdateRule& rule, OwnerSplit::Part some,
+               std::vector<TableChange::Piece>& pieces) {
   const size_t most = std::max<size_t>(1, kMaxPieceBytes / table.spec().row_bytes());
   if (some.ids.size() <= most) {
     pieces.push_back({part, std::move(some.ids), std::move(some.positions)});
-  } else if (rule.kind == store::UpdateKind::kSet || rule.kind == store::UpdateKind::kAdd) {
+  } else if (rule.kind == UpdateKind::kSet || rule.kind == UpdateKind::kAdd) {
     CutByPosition(part, some, most, pieces);
   } else {
     CutById(table, part, some, most, pieces);
@@ -166,7 +166,7 @@ PushChannels::PushChannels(size_t num_parts) : channels_(num_parts) {
   for (Channel& channel : channels_) channel.client = {draw(), draw()};
 }
 
-TableChange MakeChange(TableSource& table, PushChannels& channels, const store::UpdateRule& rule,
+TableChange MakeChange(TableSource& table, PushChannels& channels, const UpdateRule& rule,
                        std::span<const int64_t> ids, const std::byte* payload) {
   OwnerSplit split = SplitByOwner(table, ids);
   TableChange change{&table, &channels, rule, payload, {}};
@@ -178,7 +178,7 @@ TableChange MakeChange(TableSource& table, PushChannels& channels, const store::
   return change;
 }
 
-TableChange MakeStagedChange(TableSource& table, const store::UpdateRule& rule,
+TableChange MakeStagedChange(TableSource& table, const UpdateRule& rule,
                              std::span<const int64_t> ids, const std::byte* payload,
                              std::span<const uint64_t> steps) {
   OwnerSplit split = SplitByOwner(table, ids);

@@ -44,7 +44,7 @@ struct TableChange {
   };
   TableSource* table = nullptr;
   PushChannels* channels = nullptr;  // null: the pieces are staged, with step numbers
-  store::UpdateRule rule;
+  UpdateRule rule;
   const std::byte* payload = nullptr;
   std::vector<Piece> pieces;
   bool asked_for_lease = false;
@@ -55,11 +55,11 @@ struct TableChange {
 // optimisers all occurrences of an id are in one piece, in their order. Partitions without rows
 // have no piece. Throws Error(kInvalid) on an id out of range, Error(kOverloaded) if a piece that
 // cannot be divided is too large for a message.
-TableChange MakeChange(TableSource& table, PushChannels& channels, const store::UpdateRule& rule,
+TableChange MakeChange(TableSource& table, PushChannels& channels, const UpdateRule& rule,
                        std::span<const int64_t> ids, const std::byte* payload);
 // Makes a change of a synchronous step: one piece for each partition, with step number steps[part].
 // Throws the same errors.
-TableChange MakeStagedChange(TableSource& table, const store::UpdateRule& rule,
+TableChange MakeStagedChange(TableSource& table, const UpdateRule& rule,
                              std::span<const int64_t> ids, const std::byte* payload,
                              std::span<const uint64_t> steps);
 

@@ -138,9 +138,9 @@ int64_t TableSource::KeepCached(std::span<const int64_t>) {
         "' can change, and so its rows are not cached; ", "only features of the graph are");
 }
 
-void TableSource::Write(store::UpdateKind kind, std::span<const int64_t> ids,
+void TableSource::Write(UpdateKind kind, std::span<const int64_t> ids,
                         std::span<const std::byte> rows) {
-  store::UpdateRule rule;
+  UpdateRule rule;
   rule.kind = kind;
   store::CheckRule(rule, spec().dtype, OptimizerState::kNone);
   access().CheckProcess();

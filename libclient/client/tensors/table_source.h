@@ -24,7 +24,7 @@ class TableSource final : public TensorSource {
   void Slice(int64_t begin, int64_t end, std::span<std::byte> out) override;
   int64_t KeepCached(std::span<const int64_t> ids) override;
   bool is_feature() const noexcept override { return false; }
-  void Write(store::UpdateKind kind, std::span<const int64_t> ids,
+  void Write(UpdateKind kind, std::span<const int64_t> ids,
              std::span<const std::byte> rows) override;
   void Acquire() override;
   void Release() override;

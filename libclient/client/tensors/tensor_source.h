@@ -26,7 +26,7 @@ class TensorSource {
   virtual int64_t KeepCached(std::span<const int64_t> ids) = 0;
   virtual bool is_feature() const noexcept = 0;
   // Writes rows; `kind` is kSet or kAdd.
-  virtual void Write(store::UpdateKind kind, std::span<const int64_t> ids,
+  virtual void Write(UpdateKind kind, std::span<const int64_t> ids,
                      std::span<const std::byte> rows) = 0;
   virtual void Acquire() = 0;
   virtual void Release() = 0;

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "base/fair_queue.h"
-#include "store/rows/update_rule.h"
+#include "store/rows/apply_rule.h"
 
 namespace graphd::store {
 

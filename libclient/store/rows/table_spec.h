@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "graphd/tensor_spec.h"
+#include "store/rows/apply_rule.h"
 #include "store/rows/arena_layout.h"
-#include "store/rows/update_rule.h"
 
 namespace graphd::store {
 

@@ -156,7 +156,7 @@ class Client {
     Call([&](wire::Session::Client& session) {
       auto request = session.pushRequest();
       request.setTable(table);
-      request.initRule().setKind(static_cast<uint8_t>(store::UpdateKind::kSet));
+      request.initRule().setKind(static_cast<uint8_t>(UpdateKind::kSet));
       request.initClient().setHigh(77);
       request.setSequence(++sequence_);
       WriteIds(ids, 4, request.initIds(static_cast<kj::uint>(ids.size() * 4)));

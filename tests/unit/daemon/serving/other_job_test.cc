@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "daemon/requests/job_file.h"
 #include "graphd/tensor_spec.h"
-#include "store/rows/update_rule.h"
+#include "store/rows/apply_rule.h"
 #include "tests/support/served_graph_fixture.h"
 #include "wire/connection.h"
 #include "wire/graph_messages.h"
@@ -60,7 +60,7 @@ class RawJob {
   std::string AddOne(uint32_t table, uint64_t sequence) {
     auto request = session_.pushRequest();
     request.setTable(table);
-    request.initRule().setKind(static_cast<uint8_t>(store::UpdateKind::kAdd));
+    request.initRule().setKind(static_cast<uint8_t>(UpdateKind::kAdd));
     auto client = request.initClient();
     client.setHigh(1);
     client.setLow(2);

@@ -31,7 +31,7 @@ class StepGateTest : public ::testing::Test {
     share_ = host_->FindToWrite("job", table);
     gate_ = std::make_unique<StepGate>(*host_, std::make_shared<FairPushes>());
     gate_->OnJobJoined("job");
-    rule_.kind = store::UpdateKind::kSgd;
+    rule_.kind = UpdateKind::kSgd;
     rule_.lr = 1;
   }
 
@@ -59,7 +59,7 @@ class StepGateTest : public ::testing::Test {
   std::unique_ptr<TensorHost> host_;
   TensorHost::SharePtr share_;
   std::unique_ptr<StepGate> gate_;
-  store::UpdateRule rule_;
+  UpdateRule rule_;
 };
 
 TEST_F(StepGateTest, AStepWaitsForAllTrainersAndAveragesTheirDuplicates) {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/strings.h"
-#include "store/rows/update_rule.h"
+#include "store/rows/apply_rule.h"
 #include "tests/support/served_graph_fixture.h"
 #include "wire/connection.h"
 #include "wire/graph_messages.h"
@@ -38,7 +38,7 @@ class StepTrainer {
   kj::Promise<void> Stage(int table, uint64_t step) {
     auto request = session_.stageRequest();
     request.setTable(tables_[static_cast<size_t>(table)]);
-    request.initRule().setKind(static_cast<uint8_t>(store::UpdateKind::kAdd));
+    request.initRule().setKind(static_cast<uint8_t>(UpdateKind::kAdd));
     request.setStep(step);
     std::vector<int64_t> ids(kStepRows);
     std::iota(ids.begin(), ids.end(), 0);

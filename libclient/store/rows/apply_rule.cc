@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/rows/update_rule.h"
+#include "store/rows/apply_rule.h"
 
 #include <cmath>
 
