@@ -106,6 +106,11 @@ def column_of(name: Any, what: str = "prob") -> str:
     return "" if name is None else needed_column(name, what)
 
 
+def method_for(column: str) -> str:
+    """Returns the sampling method for an edge feature with weights, which column_of returned."""
+    return "weighted" if column else "uniform"
+
+
 def needed_column(name: Any, what: str) -> str:
     """Returns the name of an edge feature."""
     return text(name, what, "the name of an edge feature")

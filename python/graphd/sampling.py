@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _graphd
-from .arguments import column_of, fanout_number, needed_column, whole_number
+from .arguments import column_of, fanout_number, method_for, needed_column, whole_number
 from .block_sampler import BlockSampler, BoundSampler, Sample, check_times
 from .distributed.dgl_example import fanouts_of_example
 from .distributed.dgl_remedies import no_attribute
@@ -179,7 +179,7 @@ class NeighborSampler(NativeSampler):
         return pooled_blocks(g, seed_nodes, numbers, self.replace, exclude_eids, seed)
 
     def _make(self, types: Types) -> _graphd.Sampler:
-        method = self._method or ("weighted" if self.column else "uniform")
+        method = self._method or method_for(self.column)
         return _graphd.neighbor_sampler(
             _typed_fanouts(types, self.fanouts),
             bool(self.replace),
@@ -366,7 +366,7 @@ class ShadowSampler(NativeSampler):
             _typed_fanouts(types, self.fanouts),
             bool(self.replace),
             self.edge_ids,
-            "weighted" if self.column else "uniform",
+            method_for(self.column),
             self.column,
         )
 

@@ -192,7 +192,7 @@ MiniBatch LayerSampler::Sample(const DistGraph& graph, BatchRequest request) con
   GraphAccess::Loan loan(access);
   const auto table = [&](NodeTypeId t) -> RelabelTable& { return access.relabel(*loan, t); };
   SamplingRule how;  // all edges with a weight above 0
-  how.method = options_.column.empty() ? SamplingMethod::kUniform : SamplingMethod::kWeighted;
+  how.method = MethodFor(options_.column);
   how.column = options_.column;
   const auto rules = RulesByEdgeType(graph, LayerFanouts(std::vector<int>{kAllNeighbors}), 0, how);
   const bool needs_ids = options_.edge_ids || !options_.column.empty();

@@ -8,6 +8,10 @@
 
 namespace graphd {
 
+SamplingMethod MethodFor(const std::string& column) {
+  return column.empty() ? SamplingMethod::kUniform : SamplingMethod::kWeighted;
+}
+
 SamplingRule RuleForEdgeType(const GraphAccess& access, EdgeTypeId etype, SamplingRule how) {
   const auto& features = access.features(true, etype);
   how.etype = etype;
@@ -15,7 +19,7 @@ SamplingRule RuleForEdgeType(const GraphAccess& access, EdgeTypeId etype, Sampli
   const auto named = [&](const FeatureInfo& info) { return info.name == how.column; };
   if (std::any_of(features.begin(), features.end(), named)) return how;
   how.column.clear();
-  if (how.method != SamplingMethod::kLabor) how.method = SamplingMethod::kUniform;
+  if (how.method != SamplingMethod::kLabor) how.method = MethodFor(how.column);
   return how;
 }
 

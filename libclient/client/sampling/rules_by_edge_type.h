@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <span>
+#include <string>
 #include <vector>
 
 #include "graphd/samplers.h"
@@ -8,6 +9,10 @@
 namespace graphd {
 
 class GraphAccess;
+
+// Returns the method for an optional edge feature with weights: weighted if `column` names one,
+// else uniform.
+SamplingMethod MethodFor(const std::string& column);
 
 // Returns `how` for one edge type. As in DGL, an edge type without the feature how.column is
 // sampled uniformly (LABOR: unweighted), and the rule then has no column.

@@ -12,7 +12,7 @@ namespace {
 SamplingRule RuleOf(const SampleOptions& options) {
   SamplingRule rule;
   rule.direction = options.direction;
-  rule.method = options.prob.empty() ? SamplingMethod::kUniform : SamplingMethod::kWeighted;
+  rule.method = MethodFor(options.prob);
   rule.fanout = options.fanout;
   rule.replace = options.replace;
   rule.column = options.prob;

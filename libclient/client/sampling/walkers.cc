@@ -33,7 +33,7 @@ SamplingRule StepRule(const GraphAccess& access, EdgeTypeId etype, Direction dir
           schema.num_etypes() - 1);
   }
   SamplingRule how{etype, direction};
-  how.method = prob.empty() ? SamplingMethod::kUniform : SamplingMethod::kWeighted;
+  how.method = MethodFor(prob);
   how.fanout = 1;
   how.replace = true;
   how.column = prob;
