@@ -100,9 +100,9 @@ kj::Promise<void> EdgeQueries::FindEdges(FindEdgesContext context, const Request
     const size_t count = job->ids.size();
     const PartId part = partition->id();
     const GraphMeta& of = partition->meta();
-    const IdMap& nodes = of.book.nodes();
+    const NodeMap& nodes = of.book.nodes();
     std::vector<int64_t> src(count), dst(count);
-    job->ids.CopyRows(0, count, of.book.edges(), part, etype, scratch.rows);
+    job->ids.CopyRows(0, count, {of.book.edges(), etype}, part, scratch.rows);
     graphd::FindEdges(partition->csc(etype), indexes->Inverse(etype), scratch.rows, src, dst);
     const NodeTypeId src_type = of.schema.src_type(etype), dst_type = of.schema.dst_type(etype);
     for (int64_t& row : dst) row = nodes.FromLocalRow(part, dst_type, row);
@@ -129,7 +129,7 @@ kj::Promise<void> EdgeQueries::HasEdges(HasEdgesContext context, const RequestPt
   const std::shared_ptr<const Partition>& partition = served.partition;
   const std::shared_ptr<EdgeIndexes>& indexes = served.indexes;
   const GraphMeta& meta = partition->meta();
-  const IdMap& nodes = meta.book.nodes();
+  const NodeMap& nodes = meta.book.nodes();
   const NodeTypeId src = meta.schema.src_type(etype), dst = meta.schema.dst_type(etype);
   struct Job {
     WireIds src, dst;
@@ -145,8 +145,8 @@ kj::Promise<void> EdgeQueries::HasEdges(HasEdgesContext context, const RequestPt
   context.releaseParams();
   auto run = [=, buffers = requests_.buffers()](size_t, WorkerScratch& scratch) {
     const size_t count = job->src.size();
-    const IdMap& of = partition->meta().book.nodes();
-    job->dst.CopyRows(0, count, of, partition->id(), dst, scratch.rows);
+    const NodeMap& of = partition->meta().book.nodes();
+    job->dst.CopyRows(0, count, {of, dst}, partition->id(), scratch.rows);
     job->src.Copy(0, count, of.count(src), scratch.ids);
     std::vector<uint8_t> found(count);
     graphd::HasEdges(partition->csc(etype), indexes->Sorted(etype), scratch.rows, scratch.ids,
@@ -185,14 +185,14 @@ kj::Promise<void> EdgeQueries::Degrees(DegreesContext context, const RequestPtr&
   const EdgeIndexSpec by_source{EdgeIndexKind::kOut, false, etype, ""};
   if (out && !indexes->Has(by_source)) missing.push_back(by_source);
   auto run = [=, buffers = requests_.buffers()](size_t, WorkerScratch& scratch) {
-    const IdMap& nodes = partition->meta().book.nodes();
+    const NodeMap& nodes = partition->meta().book.nodes();
     const size_t count = job->ids.size();
     if (out) {
       job->ids.Copy(0, count, nodes.count(type), scratch.ids);
       scratch.rows.resize(count);
       indexes->Out(etype).RowsOf(scratch.ids, scratch.rows);
     } else {
-      job->ids.CopyRows(0, count, nodes, partition->id(), type, scratch.rows);
+      job->ids.CopyRows(0, count, {nodes, type}, partition->id(), scratch.rows);
     }
     std::vector<int64_t> counts(count);
     graphd::Degrees(indexes->Rows(etype, out), scratch.rows, counts);
@@ -217,7 +217,7 @@ kj::Promise<void> EdgeQueries::Induced(InducedContext context, const RequestPtr&
   const std::shared_ptr<const Partition>& partition = served.partition;
   const std::shared_ptr<EdgeIndexes>& indexes = served.indexes;
   const GraphMeta& meta = partition->meta();
-  const IdMap& nodes = meta.book.nodes();
+  const NodeMap& nodes = meta.book.nodes();
   const NodeTypeId src = meta.schema.src_type(etype), dst = meta.schema.dst_type(etype);
   struct Job {
     WireIds seeds, members;
@@ -230,7 +230,7 @@ kj::Promise<void> EdgeQueries::Induced(InducedContext context, const RequestPtr&
   context.releaseParams();
   auto run = [=, buffers = requests_.buffers()](size_t, WorkerScratch& scratch) {
     const PartitionBook& book = partition->meta().book;
-    job->seeds.CopyRows(0, job->seeds.size(), book.nodes(), partition->id(), dst, scratch.rows);
+    job->seeds.CopyRows(0, job->seeds.size(), {book.nodes(), dst}, partition->id(), scratch.rows);
     std::vector<int64_t>& ids = scratch.ids;
     job->members.Copy(0, job->members.size(), book.nodes().count(src), ids);
     for (size_t i = 1; i < ids.size(); i++) {

@@ -23,8 +23,7 @@ constexpr size_t kSliceBytes = size_t{1} << 20;
 struct GatherJob {
   std::shared_ptr<const Partition> partition;
   SentRows table;
-  const IdMap* map;
-  int32_t type;
+  TypeIds all_ids;
   WireIds ids;
   Outbox::Room room;
   PooledBuffer out;
@@ -33,7 +32,7 @@ struct GatherJob {
   void Run(size_t slice, WorkerScratch& scratch) {
     const size_t begin = slice * rows_per_slice;
     const size_t end = std::min(ids.size(), begin + rows_per_slice);
-    ids.CopyRows(begin, end, *map, partition->id(), type, scratch.rows);
+    ids.CopyRows(begin, end, all_ids, partition->id(), scratch.rows);
     table.Gather(scratch.rows, out.data() + begin * table.row_bytes());
   }
 };
@@ -93,15 +92,14 @@ kj::Promise<void> GraphService::Gather(GatherContext context, const RequestPtr& 
   const bool encoded = params.getTakesEncoded();
   const SentRows table(FindFeature(*partition, is_edge, params.getType(), params.getName().cStr()),
                        encoded);
-  const PartitionBook& book = partition->meta().book;
-  const IdMap& map = book.map(is_edge);
-  WireIds ids(params.getIds(), map.count(params.getType()), *requests_.buffers());
+  const TypeIds all_ids(partition->meta().book, is_edge, params.getType());
+  WireIds ids(params.getIds(), all_ids.count(), *requests_.buffers());
   const size_t rows = ids.size(), row_bytes = std::max<size_t>(table.row_bytes(), 1);
   const size_t bytes = rows * table.row_bytes();
   CheckResponse(bytes);
-  auto job = std::make_shared<GatherJob>(GatherJob{
-      partition, table, &map, params.getType(), std::move(ids), requests_.outbox()->Reserve(bytes),
-      requests_.buffers()->Get(bytes + 8), std::max<size_t>(1, kSliceBytes / row_bytes)});
+  auto job = std::make_shared<GatherJob>(
+      GatherJob{partition, table, all_ids, std::move(ids), requests_.outbox()->Reserve(bytes),
+                requests_.buffers()->Get(bytes + 8), std::max<size_t>(1, kSliceBytes / row_bytes)});
   context.releaseParams();
   requests_.CountRows(rows);
   const size_t slices = (rows + job->rows_per_slice - 1) / job->rows_per_slice;

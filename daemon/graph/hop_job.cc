@@ -138,10 +138,10 @@ void HopJob::AddRules(wire::Session::HopParams::Reader params) {
 
 void HopJob::PrepareExcluded(size_t rule) {
   RuleWork& work = rules_[rule];
-  const IdMap& edges = partition_->meta().book.edges();
+  const EdgeMap& edges = partition_->meta().book.edges();
   const EdgeTypeId etype = work.applied.rule.etype;
   // Checks that the partition owns them.
-  work.excluded.CopyRows(0, work.excluded.size(), edges, partition_->id(), etype, work.exclude);
+  work.excluded.CopyRows(0, work.excluded.size(), {edges, etype}, partition_->id(), work.exclude);
   work.excluded.Copy(0, work.excluded.size(), edges.count(etype), work.exclude);
   if (!std::is_sorted(work.exclude.begin(), work.exclude.end())) {
     Throw(ErrorCode::kInvalid, "excluded edges must ascend");
@@ -201,8 +201,8 @@ void HopJob::RunSlice(size_t index, WorkerScratch& scratch) {
 void HopJob::RunRows(const Slice& slice, WorkerScratch& scratch) {
   const RowWork& work = rows_[slice.work];
   const SeedWork& seeds = seeds_[work.seeds];
-  seeds.ids.CopyRows(slice.begin, slice.end, partition_->meta().book.nodes(), partition_->id(),
-                     seeds.ntype, scratch.rows);
+  seeds.ids.CopyRows(slice.begin, slice.end, {partition_->meta().book.nodes(), seeds.ntype},
+                     partition_->id(), scratch.rows);
   const size_t row_bytes = work.table.row_bytes();
   // No other slice writes to this part of the buffer.
   std::byte* out = const_cast<std::byte*>(work.out.data()) + (slice.begin - work.begin) * row_bytes;
@@ -213,9 +213,10 @@ template <class Id>
 void HopJob::RunRule(Slice& slice, SampledEdges<Id>& out, WorkerScratch& scratch) {
   const RuleWork& work = rules_[slice.work];
   const SeedWork& seeds = seeds_[work.applied.seeds];
-  const IdMap& nodes = partition_->meta().book.nodes();
+  const NodeMap& nodes = partition_->meta().book.nodes();
   if (work.applied.rule.direction == Direction::kIn) {  // also checks that the partition owns them
-    seeds.ids.CopyRows(slice.begin, slice.end, nodes, partition_->id(), seeds.ntype, scratch.rows);
+    seeds.ids.CopyRows(slice.begin, slice.end, {nodes, seeds.ntype}, partition_->id(),
+                       scratch.rows);
   }
   seeds.ids.Copy(slice.begin, slice.end, nodes.count(seeds.ntype), scratch.ids);
   HopSeeds part{scratch.ids};

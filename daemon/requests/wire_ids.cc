@@ -35,8 +35,10 @@ void WireIds::Copy(size_t begin, size_t end, int64_t count, std::vector<int64_t>
   }
 }
 
-void WireIds::CopyRows(size_t begin, size_t end, const IdMap& map, PartId part, int32_t type,
+void WireIds::CopyRows(size_t begin, size_t end, const TypeIds& of, PartId part,
                        std::vector<int64_t>& rows) const {
+  const IdMap& map = of.map();
+  const int32_t type = of.type();
   rows.resize(end - begin);
   const auto refuse = [&](int64_t id) {
     Throw(ErrorCode::kInvalid, "id ", id, " does not belong to partition ", part);

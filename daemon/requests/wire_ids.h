@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/partition.h"
+#include "graph/type_ids.h"
 #include "wire/buffer_pool.h"
 
 // Checks of requests. The client is not trusted: values out of range are refused, and nothing is
@@ -33,8 +34,8 @@ class WireIds {
   }
   // Copies ids [begin, end), checking that each is in 0..count-1.
   void Copy(size_t begin, size_t end, int64_t count, std::vector<int64_t>& out) const;
-  // Writes the local rows of ids [begin, end), checking that `part` owns each.
-  void CopyRows(size_t begin, size_t end, const IdMap& map, PartId part, int32_t type,
+  // Writes the local rows of ids [begin, end) of a type, checking that `part` owns each.
+  void CopyRows(size_t begin, size_t end, const TypeIds& of, PartId part,
                 std::vector<int64_t>& rows) const;
 
  private:

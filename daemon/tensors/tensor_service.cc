@@ -70,7 +70,7 @@ struct TensorService::RowChange {
 
   // Converts ids to local rows; runs on the thread that applies the change.
   void ToRows() {
-    ids.CopyRows(0, ids.size(), *share->rows.map, share->record.part, share->rows.type, rows);
+    ids.CopyRows(0, ids.size(), share->rows.ids(), share->record.part, rows);
     push.rows = rows;
   }
 };
@@ -230,7 +230,7 @@ kj::Promise<void> TensorService::ReadRows(ReadRowsContext context, const Request
     void Run(size_t slice, std::vector<int64_t>& rows) {
       const size_t begin = slice * rows_per_slice;
       const size_t end = std::min(ids.size(), begin + rows_per_slice);
-      ids.CopyRows(begin, end, *share->rows.map, share->record.part, share->rows.type, rows);
+      ids.CopyRows(begin, end, share->rows.ids(), share->record.part, rows);
       share->table->Read(rows, out.data() + begin * row_bytes);
     }
     // Throws if a checkpoint was restored meanwhile, because the rows may be a mix of both states.

@@ -94,10 +94,10 @@ std::vector<CanonicalEdgeType> DistGraph::canonical_etypes() const {
 }
 
 std::vector<FeatureScheme> DistGraph::node_attr_schemes(NodeTypeId ntype) const {
-  return SchemesOf(access_->features(false, ntype));
+  return SchemesOf(access_->features(ntype));
 }
 std::vector<FeatureScheme> DistGraph::edge_attr_schemes(EdgeTypeId etype) const {
-  return SchemesOf(access_->features(true, etype));
+  return SchemesOf(access_->features(etype));
 }
 
 std::vector<int64_t> DistGraph::InDegrees(std::span<const int64_t> nodes, EdgeTypeId etype) const {
@@ -124,19 +124,19 @@ std::vector<uint8_t> DistGraph::HasEdges(std::span<const int64_t> src, std::span
 
 DistTensor DistGraph::ndata(const std::string& name, NodeTypeId ntype) const {
   if (auto attached = attached_->Find(false, ntype, name)) return *attached;
-  return DistTensor(MakeFeatureSource(access_, {false, ntype, name}));
+  return DistTensor(MakeFeatureSource(access_, {ntype, name}));
 }
 DistTensor DistGraph::edata(const std::string& name, EdgeTypeId etype) const {
   if (auto attached = attached_->Find(true, etype, name)) return *attached;
-  return DistTensor(MakeFeatureSource(access_, {true, etype, name}));
+  return DistTensor(MakeFeatureSource(access_, {etype, name}));
 }
 std::vector<std::string> DistGraph::ndata_names(NodeTypeId ntype) const {
-  std::vector<std::string> names = NamesOf(access_->features(false, ntype));
+  std::vector<std::string> names = NamesOf(access_->features(ntype));
   attached_->AddNames(false, ntype, names);
   return names;
 }
 std::vector<std::string> DistGraph::edata_names(EdgeTypeId etype) const {
-  std::vector<std::string> names = NamesOf(access_->features(true, etype));
+  std::vector<std::string> names = NamesOf(access_->features(etype));
   attached_->AddNames(true, etype, names);
   return names;
 }
@@ -146,7 +146,9 @@ void DistGraph::Attach(const std::string& name, const DistTensor& tensor) const 
     Throw(ErrorCode::kInvalid, "tensor '", tensor.name(),
           "' has rows of its own (kRange) and belongs ", "neither to nodes nor to edges");
   }
-  for (const FeatureInfo& info : access_->features(tensor.is_edge(), tensor.type())) {
+  const auto& features = tensor.is_edge() ? access_->features(EdgeTypeId(tensor.type()))
+                                          : access_->features(NodeTypeId(tensor.type()));
+  for (const FeatureInfo& info : features) {
     if (info.name == name) {
       Throw(ErrorCode::kExists, "the graph has a feature '", name, "'; attach '", tensor.name(),
             "' under another name");

@@ -11,6 +11,7 @@
 #include "format/load.h"
 #include "format/node_names.h"
 #include "format/partition/plan.h"
+#include "graph/type_ids.h"
 
 namespace graphd {
 namespace {
@@ -18,11 +19,11 @@ namespace {
 // The type-wise ids of the objects of one type that a partition owns, by local row.
 class OwnedIds {
  public:
-  OwnedIds(const IdMap& map, PartId part, int32_t type) {
-    if (map.is_range()) {
-      first_ = map.type_begin(part, type);
+  OwnedIds(const TypeIds& of, PartId part) {
+    if (of.map().is_range()) {
+      first_ = of.map().type_begin(part, of.type());
     } else {
-      ids_ = map.IdsOf(part, type);
+      ids_ = of.map().IdsOf(part, of.type());
     }
   }
   size_t operator[](size_t row) const {
@@ -164,14 +165,14 @@ class Gatherer {
     const auto partition = LoadPartition(config_, part, options);
     const std::string where = StrCat(config_.path, ": partition ", part);
     for (NodeTypeId t = 0; t < schema_.num_ntypes(); t++) {
-      const OwnedIds ids(book().nodes(), part, t);
+      const OwnedIds ids({book().nodes(), t}, part);
       for (const FeatureInfo& info : partition->node_features(t)) {
         node_rows_[Index(t)].Add(info, partition->node_feature(t, info.name), ids, where);
       }
     }
     for (EdgeTypeId e = 0; e < schema_.num_etypes(); e++) {
-      const OwnedIds nodes(book().nodes(), part, schema_.dst_type(e));
-      const OwnedIds edges(book().edges(), part, e);
+      const OwnedIds nodes({book().nodes(), schema_.dst_type(e)}, part);
+      const OwnedIds edges({book().edges(), e}, part);
       RawEdges& raw = graph_.edges[Index(e)];
       if (raw.src.dtype() == DType::kUInt32) {
         PlaceEdges<uint32_t>(partition->csc(e), nodes, edges, raw);

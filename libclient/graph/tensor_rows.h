@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "graph/partition.h"
+#include "graph/type_ids.h"
 #include "graphd/tensor_spec.h"
 
 namespace graphd {
@@ -15,6 +16,7 @@ struct TensorRows {
   std::shared_ptr<const IdMap> map;
   int32_t type = 0;
 
+  TypeIds ids() const noexcept { return {map.get(), type}; }
   int64_t total() const { return map->count(type); }
   int64_t count_in(PartId part) const { return map->count_in(part, type); }
   // Returns the bytes of an id on the wire.

@@ -7,10 +7,14 @@
 
 namespace graphd {
 
-// Returns the key of the random numbers for one layer and type of a sample: an edge type or, where
-// random numbers belong to nodes, a node type. Trainers compute it and send it to daemons.
-inline uint64_t SampleKey(uint64_t seed, uint32_t layer, int32_t type) noexcept {
-  return CombineKeys(CombineKeys(seed, layer), static_cast<uint64_t>(type));
+// Returns the key of the random numbers for one layer and edge type of a sample. Trainers compute
+// it and send it to daemons.
+inline uint64_t SampleKey(uint64_t seed, uint32_t layer, EdgeTypeId etype) noexcept {
+  return CombineKeys(CombineKeys(seed, layer), static_cast<uint64_t>(int32_t{etype}));
+}
+// Does the same for random numbers that belong to the nodes of a type.
+inline uint64_t SampleKey(uint64_t seed, uint32_t layer, NodeTypeId ntype) noexcept {
+  return CombineKeys(CombineKeys(seed, layer), static_cast<uint64_t>(int32_t{ntype}));
 }
 
 // Returns the key for one of several parts (partitions, edge types) whose samples for the same

@@ -56,7 +56,7 @@ void ReadSample(wire::Sampled::Reader answer, const std::string& peer, const Gra
 }
 
 FeatureRef FeatureOf(const HopRequest& hop, const SeedRows& rows) {
-  return {false, hop.seeds[rows.seeds].ntype, rows.name};
+  return {hop.seeds[rows.seeds].ntype, rows.name};
 }
 
 void ReadAnswer(wire::Session::HopResults::Reader results, DaemonLink& link, PartId part,

@@ -44,9 +44,9 @@ void EdgeQueries::FindEdges(EdgeTypeId etype, std::span<const int64_t> ids, std:
   access_.CheckEtype(etype);
   CheckAnswerLength(src.size(), ids.size(), "places for sources");
   CheckAnswerLength(dst.size(), ids.size(), "places for destinations");
-  const IdMap& edges = access_.meta().book.edges();
+  const EdgeMap& edges = access_.meta().book.edges();
   OwnerSplit split;
-  split.Assign(edges, etype, ids, "edge");
+  split.Assign({edges, etype}, ids, "edge");
   std::vector<PartAnswer> answers(split.parts.size());
   for (size_t p = 0; p < answers.size(); p++) {
     answers[p].a.resize(split.parts[p].ids.size());
@@ -62,7 +62,7 @@ void EdgeQueries::FindEdges(EdgeTypeId etype, std::span<const int64_t> ids, std:
       [&](PartId p, const OwnerSplit::Part& some) {
         PartAnswer& to = answers[Index(p)];
         std::vector<int64_t> rows;
-        LocalRows(edges, etype, p, some.ids, rows);
+        LocalRows({edges, etype}, p, some.ids, rows);
         graphd::FindEdges(access_.mapped(p)->csc(etype), access_.indexes(p).Inverse(etype), rows,
                           to.a, to.b);
         const NodeTypeId type = access_.meta().schema.dst_type(etype);
@@ -80,7 +80,7 @@ void EdgeQueries::HasEdges(EdgeTypeId etype, std::span<const int64_t> src,
   access_.CheckEtype(etype);
   CheckAnswerLength(dst.size(), src.size(), "destinations");
   CheckAnswerLength(found.size(), src.size(), "places for answers");
-  const IdMap& nodes = access_.meta().book.nodes();
+  const NodeMap& nodes = access_.meta().book.nodes();
   const NodeTypeId src_type = access_.meta().schema.src_type(etype);
   const NodeTypeId dst_type = access_.meta().schema.dst_type(etype);
   const int64_t sources = nodes.count(src_type);
@@ -90,7 +90,7 @@ void EdgeQueries::HasEdges(EdgeTypeId etype, std::span<const int64_t> src,
           sources - 1);
   }
   OwnerSplit split;
-  split.Assign(nodes, dst_type, dst, "destination");
+  split.Assign({nodes, dst_type}, dst, "destination");
   std::vector<PartAnswer> answers(split.parts.size());
   for (size_t p = 0; p < answers.size(); p++) {
     answers[p].found.resize(split.parts[p].ids.size());
@@ -106,7 +106,7 @@ void EdgeQueries::HasEdges(EdgeTypeId etype, std::span<const int64_t> src,
       [&](PartId p, const OwnerSplit::Part& some) {
         PartAnswer& to = answers[Index(p)];
         std::vector<int64_t> rows;
-        LocalRows(nodes, dst_type, p, some.ids, rows);
+        LocalRows({nodes, dst_type}, p, some.ids, rows);
         graphd::HasEdges(access_.mapped(p)->csc(etype), access_.indexes(p).Sorted(etype), rows,
                          to.a, to.found);
         access_.CountMapped(p, {.calls = 1});
@@ -123,9 +123,9 @@ void EdgeQueries::Degrees(EdgeTypeId etype, Direction direction, std::span<const
   const bool out = direction == Direction::kOut;
   const Schema& schema = access_.meta().schema;
   const NodeTypeId type = out ? schema.src_type(etype) : schema.dst_type(etype);
-  const IdMap& nodes = access_.meta().book.nodes();
+  const NodeMap& nodes = access_.meta().book.nodes();
   OwnerSplit split;
-  split.Assign(nodes, type, ids, "node");
+  split.Assign({nodes, type}, ids, "node");
   if (out) {  // every partition may have out-edges of a node
     split.parts.assign(Index(access_.num_parts()), {{ids.begin(), ids.end()}, {}});
   }
@@ -142,7 +142,7 @@ void EdgeQueries::Degrees(EdgeTypeId etype, Direction direction, std::span<const
         if (out) {
           access_.indexes(p).Out(etype).RowsOf(some.ids, rows);
         } else {
-          LocalRows(nodes, type, p, some.ids, rows);
+          LocalRows({nodes, type}, p, some.ids, rows);
         }
         graphd::Degrees(access_.indexes(p).Rows(etype, out), rows, answers[Index(p)].a);
         access_.CountMapped(p, {.calls = 1});
@@ -159,7 +159,7 @@ void EdgeQueries::Induced(EdgeTypeId etype, std::span<const int64_t> seeds,
                           std::span<const int64_t> members, std::vector<int64_t>& indptr,
                           std::vector<int64_t>& indices, std::vector<int64_t>& edge_ids) const {
   access_.CheckEtype(etype);
-  const IdMap& nodes = access_.meta().book.nodes();
+  const NodeMap& nodes = access_.meta().book.nodes();
   const int64_t sources = nodes.count(access_.meta().schema.src_type(etype));
   for (size_t i = 0; i < members.size(); i++) {
     const bool in_range = members[i] >= 0 && members[i] < sources;
@@ -169,7 +169,7 @@ void EdgeQueries::Induced(EdgeTypeId etype, std::span<const int64_t> seeds,
   }
   const NodeTypeId type = access_.meta().schema.dst_type(etype);
   OwnerSplit split;
-  split.Assign(nodes, type, seeds, "node");
+  split.Assign({nodes, type}, seeds, "node");
   std::vector<InducedPart> answers(split.parts.size());
   access_.ForParts(
       split,
@@ -179,7 +179,7 @@ void EdgeQueries::Induced(EdgeTypeId etype, std::span<const int64_t> seeds,
       },
       [&](PartId p, const OwnerSplit::Part& some) {
         std::vector<int64_t> rows;
-        LocalRows(nodes, type, p, some.ids, rows);
+        LocalRows({nodes, type}, p, some.ids, rows);
         InducedEdges edges;
         const Partition& partition = *access_.mapped(p);
         FindInducedEdges(partition.csc(etype), access_.indexes(p).Sorted(etype), rows, members,

@@ -16,6 +16,18 @@
 #include "wire/graph_messages.h"
 
 namespace graphd {
+namespace {
+
+const std::vector<FeatureInfo>& OfType(const std::vector<std::vector<FeatureInfo>>& features,
+                                       int32_t type, const char* kind) {
+  if (type < 0 || static_cast<size_t>(type) >= features.size()) {
+    Throw(ErrorCode::kInvalid, kind, " type ", type, " is outside 0..",
+          static_cast<int64_t>(features.size()) - 1);
+  }
+  return features[static_cast<size_t>(type)];
+}
+
+}  // namespace
 
 GraphAccess::GraphAccess(std::shared_ptr<const GraphMeta> meta,
                          std::vector<std::vector<FeatureInfo>> node_features,
@@ -50,18 +62,17 @@ GraphAccess::GraphAccess(std::shared_ptr<const GraphMeta> meta,
   }
 }
 
-const std::vector<FeatureInfo>& GraphAccess::features(bool is_edge, int32_t type) const {
-  const auto& all = is_edge ? edge_features_ : node_features_;
-  if (type < 0 || static_cast<size_t>(type) >= all.size()) {
-    Throw(ErrorCode::kInvalid, is_edge ? "edge" : "node", " type ", type, " is outside 0..",
-          static_cast<int64_t>(all.size()) - 1);
-  }
-  return all[static_cast<size_t>(type)];
+const std::vector<FeatureInfo>& GraphAccess::features(NodeTypeId ntype) const {
+  return OfType(node_features_, ntype, "node");
+}
+const std::vector<FeatureInfo>& GraphAccess::features(EdgeTypeId etype) const {
+  return OfType(edge_features_, etype, "edge");
 }
 
 const FeatureInfo& GraphAccess::feature(const FeatureRef& ref) const {
   std::vector<std::string> names;
-  for (const FeatureInfo& info : features(ref.is_edge, ref.type)) {
+  for (const FeatureInfo& info :
+       ref.is_edge ? features(EdgeTypeId(ref.type)) : features(NodeTypeId(ref.type))) {
     if (info.name == ref.name) return info;
     names.push_back(info.name);
   }
@@ -138,7 +149,7 @@ int64_t GraphAccess::KeepRows(const FeatureRef& ref, std::span<const int64_t> id
   CheckProcess();
   const size_t row_bytes = RowBytesOf(feature(ref));
   OwnerSplit split;
-  split.Assign(meta_->book.map(ref.is_edge), ref.type, ids, "id");
+  split.Assign({meta_->book, ref.is_edge, ref.type}, ids, "id");
   // Holds the ids that other machines own, with their positions in `ids`.
   std::vector<std::pair<int64_t, int64_t>> by_id;
   for (size_t p = 0; p < split.parts.size(); p++) {
@@ -207,12 +218,12 @@ void GraphAccess::Gather(const FeatureRef& ref, std::span<const int64_t> ids,
           row_bytes);
   }
   if (ids.empty()) return;
-  const IdMap& map = meta_->book.map(ref.is_edge);
+  const TypeIds all_ids(meta_->book, ref.is_edge, ref.type);
   Loan loan(*this);
   loan->splits.resize(std::max<size_t>(loan->splits.size(), 1));
   OwnerSplit& split = loan->splits[0];
-  split.Assign(map, ref.type, ids, "id");
-  const size_t id_bytes = IdBytes(map.count(ref.type));
+  split.Assign(all_ids, ids, "id");
+  const size_t id_bytes = IdBytes(all_ids.count());
   if (shared_rows_ != nullptr) loan->missing.resize(split.parts.size());
   const auto remote = [&](PartId p, const OwnerSplit::Part& some) -> RpcThread::Pending {
     RowsToRead rows{some.ids, some.positions, out.data(), row_bytes, id_bytes};
@@ -227,7 +238,7 @@ void GraphAccess::Gather(const FeatureRef& ref, std::span<const int64_t> ids,
     return StartGather(link(p), p, ref, rows);
   };
   const auto local = [&](PartId p, const OwnerSplit::Part& some) {
-    LocalRows(map, ref.type, p, some.ids, loan->rows);
+    LocalRows(all_ids, p, some.ids, loan->rows);
     const Partition& partition = *mapped_[Index(p)];
     const FeatureTable& table = ref.is_edge ? partition.edge_feature(ref.type, ref.name)
                                             : partition.node_feature(ref.type, ref.name);

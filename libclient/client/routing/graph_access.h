@@ -64,7 +64,9 @@ class GraphAccess {
   int32_t num_parts() const noexcept { return static_cast<int32_t>(mapped_.size()); }
   // Throws Error(kInvalid) for an edge type out of range.
   void CheckEtype(EdgeTypeId etype) const;
-  const std::vector<FeatureInfo>& features(bool is_edge, int32_t type) const;
+  // Throw Error(kInvalid) for a type out of range.
+  const std::vector<FeatureInfo>& features(NodeTypeId ntype) const;
+  const std::vector<FeatureInfo>& features(EdgeTypeId etype) const;
   // Throws Error(kNotFound) listing the existing names.
   const FeatureInfo& feature(const FeatureRef& ref) const;
 

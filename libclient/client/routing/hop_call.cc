@@ -35,7 +35,7 @@ void CheckHop(const GraphAccess& access, const HopCall& call) {
   }
   for (const SamplingRule& rule : call.rules) {
     access.CheckEtype(rule.etype);
-    const std::vector<FeatureInfo>& features = access.features(true, rule.etype);
+    const std::vector<FeatureInfo>& features = access.features(rule.etype);
     CheckSamplingRule(schema, rule, features);
     if (!IsTemporal(rule.method)) continue;
     const NodeTypeId t = SeedType(schema, rule);

@@ -48,7 +48,7 @@ void SetLargeRowsApart(const RowEncodings& encodings, PartId part, PartitionHop&
   for (size_t i = 0; i < rows.size(); i++) {
     const NodeTypeId ntype = hop.request.seeds[rows[i].seeds].ntype;
     const Encoding encoding =
-        encodings.empty() ? Encoding() : encodings.Find(part, {false, ntype, rows[i].name});
+        encodings.empty() ? Encoding() : encodings.Find(part, {ntype, rows[i].name});
     const size_t bytes = places[i].to.size() * encoding.StoredBytes(places[i].row_bytes);
     if (with_hop + bytes > kRowBytesWithHop) {
       hop.large_rows.push_back(std::move(rows[i]));
@@ -101,7 +101,7 @@ std::vector<Neighbors> HopExecutor::RunInPieces(const HopCall& call, size_t step
   }
   for (const HopRows& of_type : call.rows) {
     const auto ids = call.seeds[Index(of_type.ntype)].ids.subspan(of_type.begin);
-    const FeatureRef ref{false, of_type.ntype, of_type.name};
+    const FeatureRef ref(of_type.ntype, of_type.name);
     const size_t row_bytes = RowBytesOf(access_.feature(ref));
     access_.Gather(ref, ids, {of_type.out, ids.size() * row_bytes});
   }
@@ -147,7 +147,7 @@ std::vector<RpcThread::Pending> HopExecutor::Start(PartId p, PartitionHop& hop) 
     const SeedList& seeds = request.seeds[rows.seeds];
     const size_t id_bytes = IdBytes(access_.meta().book.nodes().count(seeds.ntype));
     pending.push_back(StartGather(
-        link, p, {false, seeds.ntype, rows.name},
+        link, p, {seeds.ntype, rows.name},
         {seeds.nodes.ids.subspan(rows.begin), place.to, place.out, place.row_bytes, id_bytes}));
   }
   return pending;
@@ -168,7 +168,7 @@ void HopExecutor::RunMapped(PartId p, AccessScratch& scratch) {
   for (size_t i = 0; i < request.rows.size(); i++) {
     const SeedRows& rows = request.rows[i];
     const SeedList& seeds = request.seeds[rows.seeds];
-    LocalRows(access_.meta().book.nodes(), seeds.ntype, p, seeds.nodes.ids.subspan(rows.begin),
+    LocalRows({access_.meta().book.nodes(), seeds.ntype}, p, seeds.nodes.ids.subspan(rows.begin),
               scratch.rows);
     GatherRows(partition.node_feature(seeds.ntype, rows.name), scratch.rows, answer.rows[i].to,
                answer.rows[i].out);

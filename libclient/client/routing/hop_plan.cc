@@ -28,8 +28,8 @@ std::span<const T> Select(std::span<const T> all, std::span<const int64_t> posit
 uint64_t KeyOf(const Schema& schema, const SamplingRule& rule, const HopOptions& options,
                PartId part) {
   const bool labor = rule.method == SamplingMethod::kLabor;
-  const int32_t type = labor ? int32_t{NeighborType(schema, rule)} : int32_t{rule.etype};
-  const uint64_t key = SampleKey(options.seed, options.layer, type);
+  const uint64_t key = labor ? SampleKey(options.seed, options.layer, NeighborType(schema, rule))
+                             : SampleKey(options.seed, options.layer, rule.etype);
   if (IsIn(rule)) return key;
   return PartKey(rule.method, CombineKeys(key, 1), static_cast<uint32_t>(part));
 }
@@ -102,7 +102,8 @@ void HopPlan::SplitSeeds() {
   for (PartitionHop& hop : scratch_.hops) hop.exclude.assign(Index(schema.num_etypes()), {});
   for (size_t t = 0; t < num_ntypes; t++) {
     const auto type = static_cast<NodeTypeId>(t);
-    scratch_.splits[t].Assign(access_.meta().book.nodes(), type, call_.seeds_of(type).ids, "seed");
+    scratch_.splits[t].Assign({access_.meta().book.nodes(), type}, call_.seeds_of(type).ids,
+                              "seed");
   }
 }
 
@@ -112,7 +113,7 @@ void HopPlan::SplitExcluded() {
     const auto type = static_cast<EdgeTypeId>(e);
     const auto wanted = [type](const SamplingRule& rule) { return rule.etype == type; };
     if (std::none_of(call_.rules.begin(), call_.rules.end(), wanted)) continue;
-    edges.Assign(access_.meta().book.edges(), type, call_.options.exclude[e], "excluded edge");
+    edges.Assign({access_.meta().book.edges(), type}, call_.options.exclude[e], "excluded edge");
     for (size_t p = 0; p < scratch_.hops.size(); p++) {
       auto& exclude = scratch_.hops[p].exclude[e];
       exclude = edges.parts[p].ids;
@@ -141,7 +142,7 @@ void HopPlan::Prepare(PartId p) {
       AnswerWithoutEdges(p, rule, hop.samples[i]);
       continue;
     }
-    const bool real = TakesRealTimes(schema, rule, access_.features(true, rule.etype));
+    const bool real = TakesRealTimes(schema, rule, access_.features(rule.etype));
     const size_t list = lists.Find(SeedType(schema, rule), IsIn(rule), real);
     if (list == SeedLists::kNone) continue;
     hop.request.rules.push_back({rule, list, KeyOf(schema, rule, call_.options, p),
@@ -156,7 +157,7 @@ void HopPlan::Prepare(PartId p) {
     if (first == positions.end()) continue;
     hop.places[i].assign(first, positions.end());
     for (int64_t& place : hop.places[i]) place -= static_cast<int64_t>(rows.begin);
-    const FeatureRef feature{false, rows.ntype, rows.name};
+    const FeatureRef feature(rows.ntype, rows.name);
     const size_t row_bytes = RowBytesOf(access_.feature(feature));
     const size_t begin = Index(first - positions.begin());
     if (access_.shared_rows() != nullptr) {
@@ -184,8 +185,7 @@ void HopPlan::FinishShared() {
     if (access_.is_mapped(p)) continue;
     for (size_t i = 0; i < call_.rows.size(); i++) {
       const HopRows& rows = call_.rows[i];
-      reads.push_back(
-          {p, {false, rows.ntype, rows.name}, &scratch_.hops[Index(p)].missing[i], rows.out});
+      reads.push_back({p, {rows.ntype, rows.name}, &scratch_.hops[Index(p)].missing[i], rows.out});
     }
   }
   access_.FinishShared(reads);

@@ -7,8 +7,9 @@
 
 namespace graphd {
 
-void OwnerSplit::Assign(const IdMap& map, int32_t type, std::span<const int64_t> ids,
-                        const char* what) {
+void OwnerSplit::Assign(const TypeIds& of, std::span<const int64_t> ids, const char* what) {
+  const IdMap& map = of.map();
+  const int32_t type = of.type();
   const auto num_parts = static_cast<size_t>(map.num_parts());
   parts.resize(num_parts);
   owners.resize(ids.size());
@@ -32,8 +33,10 @@ void OwnerSplit::Assign(const IdMap& map, int32_t type, std::span<const int64_t>
   }
 }
 
-void LocalRows(const IdMap& map, int32_t type, PartId part, std::span<const int64_t> ids,
+void LocalRows(const TypeIds& of, PartId part, std::span<const int64_t> ids,
                std::vector<int64_t>& rows) {
+  const IdMap& map = of.map();
+  const int32_t type = of.type();
   rows.resize(ids.size());
   if (map.is_range()) {
     const int64_t first = map.type_begin(part, type);

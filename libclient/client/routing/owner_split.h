@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "graphd/partition_book.h"
+#include "graph/type_ids.h"
 
 namespace graphd {
 
@@ -17,13 +17,13 @@ struct OwnerSplit {
   std::vector<Part> parts;
   std::vector<PartId> owners;  // owner of each id of the call
 
-  // Splits ids. Throws Error(kInvalid) with the id that is out of range and its position; `what`
-  // names the list in the message ("seed", "edge").
-  void Assign(const IdMap& map, int32_t type, std::span<const int64_t> ids, const char* what);
+  // Splits ids of a type. Throws Error(kInvalid) with the id that is out of range and its position;
+  // `what` names the list in the message ("seed", "edge").
+  void Assign(const TypeIds& of, std::span<const int64_t> ids, const char* what);
 };
 
-// Returns the local rows of ids that `part` owns.
-void LocalRows(const IdMap& map, int32_t type, PartId part, std::span<const int64_t> ids,
+// Returns the local rows of ids of a type that `part` owns.
+void LocalRows(const TypeIds& of, PartId part, std::span<const int64_t> ids,
                std::vector<int64_t>& rows);
 
 }  // namespace graphd

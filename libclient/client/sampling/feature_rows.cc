@@ -11,12 +11,12 @@ FeatureRows::FeatureRows(GraphAccess& access, std::vector<FeatureOfType> input,
   for (auto& feature : input) input_.push_back({std::move(feature), {}, {}});
   for (auto& feature : seed) seed_.push_back({std::move(feature), {}, {}});
   for (const auto* wanted : {&input_, &seed_}) {
-    for (const Wanted& one : *wanted) access_.feature({false, one.feature.ntype, one.feature.name});
+    for (const Wanted& one : *wanted) access_.feature({one.feature.ntype, one.feature.name});
   }
 }
 
 Tensor FeatureRows::NewRows(const FeatureOfType& feature, size_t count) const {
-  const FeatureInfo& info = access_.feature({false, feature.ntype, feature.name});
+  const FeatureInfo& info = access_.feature({feature.ntype, feature.name});
   std::vector<int64_t> shape = info.row_shape;
   shape.insert(shape.begin(), static_cast<int64_t>(count));
   return access_.NewTensor(info.dtype, std::move(shape));

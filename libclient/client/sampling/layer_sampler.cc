@@ -33,7 +33,7 @@ std::vector<double> Entries(GraphAccess& access, const BlockEdges& edges,
     }
     return entries;
   }
-  const FeatureRef ref{true, edges.etype, column};
+  const FeatureRef ref(edges.etype, column);
   const FeatureInfo& info = access.feature(ref);
   Tensor values = access.NewTensor(info.dtype, {static_cast<int64_t>(entries.size())});
   access.Gather(ref, edges.edge_ids, {values.data(), values.num_bytes()});

@@ -222,7 +222,7 @@ void SecondOrderSteps::DrawFrom(const Walkers& walkers, std::span<const size_t> 
 std::vector<double> SecondOrderSteps::Weights(const Neighbors& hop) const {
   std::vector<double> weights(hop.neighbors.size(), 1);
   if (rule_.column.empty()) return weights;
-  const FeatureRef ref{true, rule_.etype, rule_.column};
+  const FeatureRef ref(rule_.etype, rule_.column);
   const DType dtype = access_.feature(ref).dtype;
   // The edges of a mask have equal weights, whatever value marks them.
   if (dtype != DType::kFloat32 && dtype != DType::kFloat64) return weights;
@@ -241,7 +241,7 @@ Walks Node2vecWalk(const DistGraph& graph, std::span<const int64_t> seeds, doubl
   CheckWalkLength(walk_length);
   GraphAccess& access = *graph.access();
   const SamplingRule rule = StepRule(access, options.etype, options.direction, options.prob);
-  if (!options.prob.empty()) access.feature({true, options.etype, options.prob});
+  if (!options.prob.empty()) access.feature({options.etype, options.prob});
   const NodeTypeId ntype = SeedType(graph.schema(), rule);
   if (ntype != NeighborType(graph.schema(), rule)) {
     Throw(ErrorCode::kInvalid,

@@ -13,7 +13,7 @@ SamplingMethod MethodFor(const std::string& column) {
 }
 
 SamplingRule RuleForEdgeType(const GraphAccess& access, EdgeTypeId etype, SamplingRule how) {
-  const auto& features = access.features(true, etype);
+  const auto& features = access.features(etype);
   how.etype = etype;
   if (how.column.empty()) return how;
   const auto named = [&](const FeatureInfo& info) { return info.name == how.column; };

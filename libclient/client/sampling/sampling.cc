@@ -29,7 +29,7 @@ std::vector<Neighbors> SampleHop(const DistGraph& graph, std::span<const HopSeed
 Neighbors SampleNeighbors(const DistGraph& graph, std::span<const int64_t> seeds,
                           const SampleOptions& options, EdgeTypeId etype) {
   GraphAccess& access = *graph.access();
-  if (!options.prob.empty()) access.feature({true, etype, options.prob});  // throws if not found
+  if (!options.prob.empty()) access.feature({etype, options.prob});  // throws if not found
   const SamplingRule rule = RuleForEdgeType(access, etype, RuleOf(options));
   std::vector<HopSeeds> by_type(static_cast<size_t>(graph.schema().num_ntypes()));
   by_type[static_cast<size_t>(SeedType(graph.schema(), rule))].ids = seeds;

@@ -194,7 +194,7 @@ MiniBatch TemporalSampler::Sample(const DistGraph& graph, BatchRequest request) 
   for (size_t l = 0; l < num_layers(); l++) {
     rules.push_back(RulesByEdgeType(graph, fanouts_, l, how));
     for (const SamplingRule& rule : rules[l]) {
-      wants_real_times |= TakesRealTimes(schema, rule, access.features(true, rule.etype));
+      wants_real_times |= TakesRealTimes(schema, rule, access.features(rule.etype));
     }
   }
   const Trees trees(graph, request, has_times, wants_real_times);

@@ -38,7 +38,7 @@ SamplingRule StepRule(const GraphAccess& access, EdgeTypeId etype, Direction dir
   how.replace = true;
   how.column = prob;
   SamplingRule rule = RuleForEdgeType(access, etype, how);
-  CheckSamplingRule(schema, rule, access.features(true, etype));
+  CheckSamplingRule(schema, rule, access.features(etype));
   return rule;
 }
 

@@ -84,8 +84,7 @@ class LocalPort final : public TensorPort {
       std::vector<std::byte> values(std::min(most, wanted.ids.size()) * wanted.row_bytes);
       for (size_t begin = 0; begin < wanted.ids.size(); begin += most) {
         const size_t count = std::min(most, wanted.ids.size() - begin);
-        LocalRows(*share->rows.map, share->rows.type, share->record.part,
-                  wanted.ids.subspan(begin, count), rows);
+        LocalRows(share->rows.ids(), share->record.part, wanted.ids.subspan(begin, count), rows);
         share->table->Read(rows, values.data());
         ScatterRows(values.data(), wanted.row_bytes, wanted.positions.subspan(begin, count),
                     wanted.out);
@@ -108,7 +107,7 @@ class LocalPort final : public TensorPort {
     auto done = work->done.get_future();
     try {
       const auto share = host().FindToWrite(job_, table);
-      LocalRows(*share->rows.map, share->rows.type, share->record.part, rows.ids, work->rows);
+      LocalRows(share->rows.ids(), share->record.part, rows.ids, work->rows);
       work->payload.resize(rows.ids.size() * rows.row_bytes);
       GatherRows(rows.payload, rows.row_bytes, rows.positions, {}, work->payload.data());
       store::Push push;

@@ -82,7 +82,7 @@ void AddPieces(const TableSource& table, PartId part, const UpdateRule& rule, Ow
 
 OwnerSplit SplitByOwner(const TableSource& table, std::span<const int64_t> ids) {
   OwnerSplit split;
-  split.Assign(*table.rows().map, table.rows().type, ids, "id");
+  split.Assign(table.rows().ids(), ids, "id");
   return split;
 }
 

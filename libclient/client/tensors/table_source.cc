@@ -75,7 +75,7 @@ void TableSource::ReadOnce(const OwnerSplit& split, std::vector<int64_t>& scratc
   for (size_t p = 0; p < split.parts.size(); p++) {
     if (!readers[p]) continue;
     const OwnerSplit::Part& some = split.parts[p];
-    LocalRows(*rows_.map, rows_.type, static_cast<PartId>(p), some.ids, scratch);
+    LocalRows(rows_.ids(), static_cast<PartId>(p), some.ids, scratch);
     std::vector<uint32_t> missing;
     readers[p]->Read(scratch, some.positions, out, missing);
     const uint64_t read = some.ids.size() - missing.size();
@@ -97,7 +97,7 @@ void TableSource::Read(std::span<const int64_t> ids, std::span<std::byte> out) {
   GraphAccess::Loan loan(access());
   loan->splits.resize(std::max<size_t>(loan->splits.size(), 1));
   OwnerSplit& split = loan->splits[0];
-  split.Assign(*rows_.map, rows_.type, ids, "id");
+  split.Assign(rows_.ids(), ids, "id");
   try {
     RetryWhileUnavailable(
         access().timeout(),

@@ -53,11 +53,11 @@ PartWriter::~PartWriter() {
   }
 }
 
-std::string PartWriter::Called(bool is_edge, int32_t type) const {
-  return StrCat("partition ", static_cast<int32_t>(part_), ": ",
-                is_edge
-                    ? "edges " + plan_.schema.etype(static_cast<EdgeTypeId>(type)).ToString()
-                    : "nodes of type '" + plan_.schema.ntype(static_cast<NodeTypeId>(type)) + "'");
+std::string PartWriter::Called(NodeTypeId ntype) const {
+  return StrCat("partition ", part_, ": nodes of type '", plan_.schema.ntype(ntype), "'");
+}
+std::string PartWriter::Called(EdgeTypeId etype) const {
+  return StrCat("partition ", part_, ": edges ", plan_.schema.etype(etype).ToString());
 }
 
 void PartWriter::CheckColumns(const ArrowBatch& batch, size_t ids, const PlannedType& type,
@@ -101,7 +101,7 @@ void PartWriter::ForEachPiece(const ArrowColumn& column, const PlannedFeature& f
 void PartWriter::AddNodes(NodeTypeId ntype, const ArrowBatch& batch) {
   const auto t = static_cast<int32_t>(ntype);
   const PlannedType& type = plan_.nodes.at(Index(t));
-  const std::string called = Called(false, t);
+  const std::string called = Called(ntype);
   CheckColumns(batch, 1, type, called);
   if (!node_file_) Throw(ErrorCode::kInvalid, called, " came after edges");
   std::vector<int64_t>& ids = own_ids_[Index(t)];
@@ -135,7 +135,7 @@ void PartWriter::EndNodes() {
   for (size_t t = 0; t < own_ids_.size(); t++) {
     const int64_t planned = plan_.nodes[t].counts[Index(static_cast<int32_t>(part_))];
     const auto count = static_cast<int64_t>(own_ids_[t].size());
-    if (count != planned) FailCount(count, planned, Called(false, static_cast<int32_t>(t)));
+    if (count != planned) FailCount(count, planned, Called(NodeTypeId(t)));
   }
   node_segment_.push_back(node_file_->Finish());
   node_file_.reset();
@@ -155,7 +155,7 @@ void PartWriter::CloseNode() {
 void PartWriter::EndEdgeType() {
   if (etype_ < 0) return;
   const int64_t planned = plan_.edges[Index(etype_)].counts[Index(static_cast<int32_t>(part_))];
-  if (edges_ != planned) FailCount(edges_, planned, Called(true, etype_));
+  if (edges_ != planned) FailCount(edges_, planned, Called(EdgeTypeId(etype_)));
   const NodeTypeId dst = plan_.schema.dst_type(static_cast<EdgeTypeId>(etype_));
   while (node_ < own_ids_[Index(static_cast<int32_t>(dst))].size()) CloseNode();
   edge_files_->AppendDegrees(degrees_);
@@ -164,7 +164,7 @@ void PartWriter::EndEdgeType() {
 
 void PartWriter::AdvanceToEdges(EdgeTypeId etype) {
   const auto wanted = static_cast<int32_t>(etype);
-  if (wanted < etype_) Throw(ErrorCode::kInvalid, Called(true, wanted), " came after a later type");
+  if (wanted < etype_) Throw(ErrorCode::kInvalid, Called(etype), " came after a later type");
   EndNodes();
   while (etype_ < wanted) {
     EndEdgeType();
@@ -181,7 +181,7 @@ void PartWriter::AdvanceToEdges(EdgeTypeId etype) {
 void PartWriter::AddEdges(EdgeTypeId etype, const ArrowBatch& batch) {
   const auto e = static_cast<int32_t>(etype);
   const PlannedType& type = plan_.edges.at(Index(e));
-  const std::string called = Called(true, e);
+  const std::string called = Called(etype);
   CheckColumns(batch, 3, type, called);
   AdvanceToEdges(etype);
   const auto part = Index(static_cast<int32_t>(part_));

@@ -67,7 +67,8 @@ class PartWriter {
     auto operator<=>(const EdgeOrder&) const = default;
   };
 
-  std::string Called(bool is_edge, int32_t type) const;
+  std::string Called(NodeTypeId ntype) const;
+  std::string Called(EdgeTypeId etype) const;
   void CheckColumns(const ArrowBatch& batch, size_t ids, const PlannedType& type,
                     const std::string& called) const;
   [[noreturn]] void FailCount(int64_t count, int64_t planned, const std::string& called) const;

@@ -12,8 +12,12 @@
 // example, can't be passed where a node type's id is expected: that does not compile. A number
 // converts to any of them, and each of them to a number.
 //
-// Ids of nodes and edges are int64_t in arrays (std::span, Tensor), as in DGL and PyTorch, whose
-// arrays are read and written without a copy.
+// Ids of nodes and edges, homogeneous ids and local rows are int64_t, in arrays (std::span, Tensor)
+// and as single values. The arrays are those of DGL, PyTorch and NumPy, read and written without a
+// copy, and nothing in an array says which kind of id it has. A single value is an element of such
+// an array, or computed from one (a local row is an id less the first id of its partition), so that
+// a type of its own would be converted at each access without checking anything. Names of functions
+// and parameters say which id space they mean instead (ToHomo, LocalRow; graphd/partition_book.h).
 
 namespace GRAPHD_EXPORT graphd {
 

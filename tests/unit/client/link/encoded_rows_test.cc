@@ -147,11 +147,11 @@ TEST(RowEncodings, BelongToAPartitionAndAFeature) {
     encoding.setScale(0.5);
   });
   const Encoding scaled{DType::kInt8, DType::kFloat32, 0.5};
-  EXPECT_EQ(encodings.Find(3, {false, 0, "feat"}), scaled);
-  for (const auto& [part, feature] : {std::pair(2, FeatureRef{false, 0, "feat"}),
-                                      {3, {true, 0, "feat"}},
-                                      {3, {false, 1, "feat"}},
-                                      {3, {false, 0, "other"}}}) {
+  EXPECT_EQ(encodings.Find(3, {NodeTypeId(0), "feat"}), scaled);
+  for (const auto& [part, feature] : {std::pair(2, FeatureRef(NodeTypeId(0), "feat")),
+                                      {3, {EdgeTypeId(0), "feat"}},
+                                      {3, {NodeTypeId(1), "feat"}},
+                                      {3, {NodeTypeId(0), "other"}}}) {
     EXPECT_TRUE(encodings.Find(part, feature).is_plain());
   }
 }
