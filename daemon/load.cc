@@ -215,8 +215,7 @@ VersionPtr LoadGraph(const DaemonOptions& options, DescriptorStore& store,
   if (DescriptorStore::available() && !store.Flush()) {
     LogWarning("the service manager does not answer within 5 s");
   }
-  // Without a switch that still counts, the file, if it exists, records one from before the
-  // configuration was changed.
+  // No switch counts any more: a file that is still there is of an earlier configuration.
   if (!last) ::unlink(SwitchPath(options).c_str());
   return version;
 }

@@ -26,9 +26,14 @@ namespace graphd {
 namespace {
 
 constexpr const char* kMark = "[graphd:";
-constexpr const char* kNoSocket =
-    "; start the server with `graphctl server start`, or give the runtime_dir that it was started "
-    "with";
+
+// Returns what to do about a socket that does not exist.
+std::string NoSocketHint(const std::string& path) {
+  const std::string others = OtherSocketsHint(path);
+  if (!others.empty()) return others;
+  return "; start the server with `graphctl server start`, or give the runtime_dir that it was "
+         "started with";
+}
 
 kj::Own<kj::AsyncIoStream> StreamOf(kj::LowLevelAsyncIoProvider& provider, ClientSocket socket) {
   auto stream = WrapSocket(provider, std::move(socket.fd), socket.is_unix);
@@ -266,7 +271,7 @@ UniqueFd ConnectUnix(const std::string& path, int timeout_ms) {
   }
   if (error != 0) {
     Throw(ErrorCode::kUnavailable, "no graphd answers at ", path, ": ", std::strerror(error),
-          error == ENOENT         ? OtherSocketsHint(path) + kNoSocket
+          error == ENOENT         ? NoSocketHint(path)
           : error == ECONNREFUSED ? "; it has ended without a stop: see its log, and start it again"
                                   : "");
   }

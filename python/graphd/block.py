@@ -17,6 +17,8 @@ from .names import EID
 from .typing import EdgeType, Ids, Tensor, Triple
 
 if TYPE_CHECKING:
+    from . import _graphd
+    from .batch_data import LayerData
     from .device.parts import Parts, Rebuild
 
 
@@ -92,6 +94,7 @@ class Block(DglForm, Layer):
 
     is_block = True
 
+    _is_last = False  # its destinations are the seeds of a mini-batch
     _etype_ids: list[int] | None = None  # numbers of the edge types that `canonical_etypes` has
 
     @property
@@ -101,22 +104,24 @@ class Block(DglForm, Layer):
 
     @property
     def canonical_etypes(self) -> list[Triple]:
-        """The edge types into node types of which the block has destinations, or all if it has no edge.
+        """The edge types of the graph.
 
-        Layers of DGL compute the outputs of these types alone: those of the last block of
-        ``{"paper": seeds}`` are of papers, as with DGL's distributed graphs. Whatever takes an edge
-        type takes the others too, which have no edges.
+        The last block of a mini-batch lacks those into node types that have no seed, so that DGL's
+        layers have outputs of the seeds' types alone, as with DGL's distributed graphs. If it has no
+        edge at all, it has all types. `num_edges`, `edges`, `csc`, `coo`, `in_degrees` and `edata`
+        also take the types that it lacks; ``block[etype]`` and functions of DGL do not.
         """
         return [self.types.canonical_etypes[e] for e in self._present_etype_ids()]
 
     def _present_etype_ids(self) -> list[int]:
         if self._etype_ids is None:
-            everything = list(range(len(self.types.etypes)))
-            self._etype_ids = [
-                e for e in everything if self.num_dst_nodes(self.types.canonical_etypes[e][2])
-            ]
-            if not self.num_edges():
-                self._etype_ids = everything
+            self._etype_ids = list(range(len(self.types.etypes)))
+            if self._is_last and self.num_edges():
+                self._etype_ids = [
+                    e
+                    for e in self._etype_ids
+                    if self.num_dst_nodes(self.types.canonical_etypes[e][2])
+                ]
         return self._etype_ids
 
     @property
@@ -235,6 +240,7 @@ class Block(DglForm, Layer):
     ) -> Block:
         """Returns a block on a device, with the edges and data that are there already."""
         there = Block(self._batch, self._of, device)
+        there._is_last = self._is_last
         there._structure = structure
         there._src_frames, there._dst_frames, there._edge_frames = (
             [moved(frame, device, some) for frame, some in zip(frames, of_types)]
@@ -336,3 +342,16 @@ class Block(DglForm, Layer):
         return table("Block", ("node type", "source nodes", "destination nodes"), nodes) + table(
             "", ("edge type", "edges"), edges
         )
+
+
+def mark_last(blocks: list[Block]) -> list[Block]:
+    """Makes the last of a mini-batch's blocks known as that whose destinations are the seeds, and
+    returns them all.
+    """
+    blocks[-1]._is_last = True
+    return blocks
+
+
+def blocks_of(batch: _graphd.Batch, layers: list[LayerData]) -> list[Block]:
+    """Returns the blocks of a mini-batch."""
+    return mark_last([Block(batch, of) for of in layers])

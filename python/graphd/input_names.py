@@ -140,10 +140,15 @@ def path_beside(part_config: str, graph_name: str, ntype: str) -> str:
 
 def lone_names_note(ntype: str, names: Sequence[str]) -> str:
     """Counts the names of nodes that are not whole numbers, if more than half of the names are."""
-    others = [name for name in names if not (name.isascii() and name.isdigit())]
-    if not others or len(others) >= len(names) - len(others):
+    first, others = "", 0
+    for name in names:
+        if not (name.isascii() and name.isdigit()):
+            first, others = first or name, others + 1
+            if 2 * others >= len(names):
+                return ""
+    if not others:
         return ""
     return (
-        f"{len(others)} of {len(names)} names of {ntype} are not whole numbers, the first "
-        f"{others[0][:40]!r}; to use the others as ids, drop these and convert the rest to integers"
+        f"{others} of {len(names)} names of {ntype} are not whole numbers, the first {first[:40]!r}; if "
+        "these stand for missing values, drop them and convert the rest to integers, to use those as ids"
     )

@@ -9,7 +9,7 @@ from typing import Any
 from . import _graphd, backend, progress, seeds
 from .arguments import check_draws, whole_number
 from .batch_data import layers_of
-from .block import Block
+from .block import blocks_of
 from .block_sampler import BlockSampler, Sample
 from .graph_base import GraphBase, graph_of
 from .html import properties
@@ -125,4 +125,4 @@ class NativeSampler(BlockSampler):
         with self._calls.clock("sampling a batch", g.types.count(lists)):
             batch = sampler.sample(g.handle, lists, seed, exclude, times)
         input_nodes, output_nodes = batch.nodes(g.types.ntypes)
-        return input_nodes, output_nodes, [Block(batch, of) for of in layers_of(g.types, batch)]
+        return input_nodes, output_nodes, blocks_of(batch, layers_of(g.types, batch))

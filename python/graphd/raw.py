@@ -77,7 +77,8 @@ def raw_graph(g: Any, num_nodes: Any = None, ndata: Any = None, edata: Any = Non
         )
     _check_names(raw, tables)
     for ntype, of_type in raw.names.items():
-        raw.notes += filter(None, [lone_names_note(ntype, of_type)])
+        if note := lone_names_note(ntype, of_type):
+            raw.notes.append(note)
     if not raw.edges:
         raise InvalidError("g has no edge types; a graph needs one, even if it has no edges")
     _merge(raw.ndata, ndata, NTYPE)

@@ -104,10 +104,11 @@ class NeighborSampler(NativeSampler):
         sampler makes from then on have them at once.
     pooled : bool
         Whether a fanout is the number of edges of all types of a node together, as with DGL's
-        distributed sampling, and each of its edges is equally likely. Fanouts are numbers then, prob
-        and mask can't be given, and blocks always have the ids of their edges. Such a sampler runs in
-        Python: `graphd.distributed.DistNodeDataLoader` takes it, and its seed decides the order of
-        nodes alone; loaders of edges do not take it.
+        distributed sampling, and each of its edges is equally likely. Fanouts are numbers then; prob,
+        mask and, with several edge types, exclude_eids can't be given; and blocks always have the ids
+        of their edges. Such a sampler runs in Python, with a list of the seeds' types and ids:
+        `graphd.distributed.DistNodeDataLoader` takes it, whose seed then decides the order of the
+        seeds, and not which edges are drawn; loaders of edges do not take it.
 
     Raises
     ------

@@ -33,7 +33,7 @@ void ReadInput(std::string_view input) {
     for (const char* name : {"server", "client"}) Attempt([&] { keys.ReadPair(name); });
     return;
   }
-  std::vector<KeyFile> files;
+  std::vector<ctl::KeyFile> files;
   for (const char* name : kNames) {
     if (std::filesystem::exists(received / name)) files.push_back({name, keys.Read(name)});
   }

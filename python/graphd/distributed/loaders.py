@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _graphd, backend, progress, seeds
 from ..arguments import whole_number, whole_number_in
 from ..batch_data import LayerData, layers_of
-from ..block import Block
+from ..block import Block, blocks_of
 from ..block_sampler import BlockSampler, Sample, check_times, of_edge_types, of_node_types
 from ..device import delivered, delivery_for
 from ..edge_prediction import EdgePredictionSampler, check_exclude
@@ -244,7 +244,7 @@ class _Loader:
         """Returns blocks with the features that came with the batch."""
         if self._layers is None:
             self._layers = layers_of(self.g.types, batch, *self._features)
-        blocks = [Block(batch, of) for of in self._layers]
+        blocks = blocks_of(batch, self._layers)
         if self._has_tensors or self.g.copies or self.g.assigned:
             self._add_tensors(blocks)
         return blocks

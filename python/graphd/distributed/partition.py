@@ -158,6 +158,8 @@ def partition_graph(
         raise InvalidError("return_mapping=True needs the ids that edge_orig_id=False leaves out")
     with progress.clock("converting the graph"):
         raw = raw_graph(g, num_nodes, ndata, edata)
+    for note in raw.notes:  # before the hours that a large graph takes
+        warnings.warn(note, stacklevel=2)
     nodes = [(ntype, count, _plain(raw.ndata[ntype])) for ntype, count in raw.num_nodes.items()]
     edges = [(*etype, *ends, _plain(raw.edata[etype])) for etype, ends in raw.edges.items()]
     with tempfile.TemporaryDirectory() as scratch, arguments_named(), progress.steps() as show:
@@ -175,7 +177,7 @@ def partition_graph(
     for ntype, names in raw.names.items():
         with progress.clock(f"writing names of {ntype!r}"):
             input_names.write(input_names.path_beside(part_config, graph_name, ntype), names)
-    for note in [*raw.notes, *notes]:
+    for note in notes:
         warnings.warn(note, stacklevel=2)
     if not return_mapping:
         return part_config

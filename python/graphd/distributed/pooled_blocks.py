@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import backend, seeds
-from ..block import Block
+from ..block import Block, mark_last
 from ..block_sampler import Sample
+from ..errors import InvalidError
 from ..graph_base import GraphBase, graph_of
 from ..names import NID
 from ..schema import Types
@@ -43,6 +44,10 @@ def pooled_blocks(
     """
     backend.chosen()
     types = graph_of(g).types
+    if exclude_eids is not None and len(types.canonical_etypes) > 1:
+        raise InvalidError(
+            "exclude_eids can't be given to a sampler with pooled=True and several edge types"
+        )
     output_nodes = [_distinct(each) for each in vectors(types.by_ntype(seed_nodes, "seed_nodes"))]
     # Layers need seeds of their own: with the same one, equal rows of two layers would be drawn alike.
     draw = random.Random(seeds.given_or_next(seed))
@@ -62,7 +67,7 @@ def pooled_blocks(
         block = found.to_block(by_type)
         blocks.insert(0, block)
         nodes = [frame[NID] for frame in block.src_frames]
-    return _by_type(types, nodes), _by_type(types, output_nodes), blocks
+    return _by_type(types, nodes), _by_type(types, output_nodes), mark_last(blocks)
 
 
 def _distinct(ids: Ids) -> Tensor:

@@ -49,7 +49,7 @@ MISTAKES = [
     ("doctor --part_config none.json", 1, r"none\.json"),
     ("inspect", 2, r"path is required \(Part config .*or the directory that contains it"),
     ("inspect none", 3, r"none.*"),
-    ("keys create --keys /proc/keys", 3, r"/proc/keys/.*Not a directory"),
+    ("keys create --keys ip.txt", 3, r"ip\.txt/.*Not a directory"),
     ("keys list --keys none", 3, r"none.*graphctl keys create"),
     ("keys rotate --keys none", 3, r"none.*graphctl keys create"),
     ("keys revoke --keys none", 2, r"name is required \(Name or serial number"),
@@ -120,7 +120,8 @@ class MessagesTest(unittest.TestCase):
                 done = self.graphctl(*words.split())
                 self.assertEqual(done.returncode, code, done.stderr + done.stdout)
                 self.assertRegex(done.stderr + done.stdout, message)
-                self.assertNotIn("terminate", done.stderr)
+                said = [line for line in done.stderr.splitlines() if line.startswith("graphctl:")]
+                self.assertLessEqual(len(said), 1, done.stderr)
 
     def test_each_verb_refuses_an_option_that_it_does_not_have(self):
         verbs = self.verbs()

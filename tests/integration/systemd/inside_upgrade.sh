@@ -110,6 +110,15 @@ answer_purge() {
 answer_purge no
 check "data stays after the answer no" [ -e /var/lib/graphd/debian/some_data ]
 answer_purge yes
+check "data goes after the answer yes" [ ! -e /var/lib/graphd ]
+
+# A machine without an administrator has the answer before.
+install_package 7.2.0
+mkdir -p /etc/graphd && configure 'listen = "127.0.0.1:30050"'
+start
+echo 'graphd graphd/remove-data boolean true' | debconf-set-selections
+check "dpkg --remove" dpkg --remove graphd >/dev/null
+purge
 for path in /var/lib/graphd /etc/graphd /run/graphd /run/graphd_memory; do
   check "$path is gone" [ ! -e $path ]
 done

@@ -307,6 +307,20 @@ class WithDgl(support.GraphTest):
                 self.assertEqual(found.keys(), {"item"})
                 self.assertEqual(found["item"].shape, (9, 5))
 
+    def test_a_layer_may_loop_over_the_edge_types_of_a_block_whose_types_have_no_node(self):
+        g = self.cut(heterogeneous())
+        # Without neighbours in the last block, the first one has destinations of one type alone.
+        sampler = NeighborSampler([3, 0])
+        _, _, (first, last) = sampler.sample(g, {"item": torch.arange(9)})
+        self.assertEqual(first.num_dst_nodes("user"), 0)
+        self.assertEqual(first.canonical_etypes, ETYPES)
+        hidden = {ntype: torch.ones(first.num_src_nodes(ntype), 5) for ntype in COUNTS}
+        for block in (first, last):
+            below, hidden = hidden, {}
+            for src, _, dst in block.canonical_etypes:
+                self.assertEqual(len(below[src]), block.num_src_nodes(src))
+                hidden[dst] = torch.ones(block.num_dst_nodes(dst), 5)
+
     def test_the_other_types_of_a_block_have_data_still(self):
         g = self.cut(heterogeneous())
         _, _, (block,) = NeighborSampler([3]).sample(g, {"item": torch.arange(9)})
@@ -316,6 +330,8 @@ class WithDgl(support.GraphTest):
             self.assertEqual(block.num_edges(etype), 0)
             self.assertEqual(len(block.edges[etype].data[graphd.EID]), 0)
             self.assertEqual(len(block.edges(etype=etype)[0]), 0)
+            with self.assertRaises(dgl.DGLError):
+                block[etype]
 
     def test_a_block_without_edges_has_all_edge_types(self):
         g = self.cut(heterogeneous())

@@ -222,8 +222,8 @@ class Names(support.GraphTest):
     def test_doubtful_input_is_reported_with_counts(self):
         ends = ["1", "3", "N/A", "4"], ["2", "4", "2", "1"]
         lone = (
-            "1 of 5 names of _N are not whole numbers, the first 'N/A'; to use the others as ids, drop "
-            "these and convert the rest to integers"
+            "1 of 5 names of _N are not whole numbers, the first 'N/A'; if these stand for missing "
+            "values, drop them and convert the rest to integers, to use those as ids"
         )
         nodes = pd.DataFrame({"x": range(5)}, index=["1", "2", "N/A", "3", "4"])
         counting = pd.DataFrame({c: np.arange(20) % m for c, m in zip("abc", (99, 3, 7))})

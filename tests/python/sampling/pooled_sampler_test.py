@@ -170,7 +170,7 @@ class PooledSampler(support.GraphTest):
         with self.assertRaisesRegex(InvalidError, "pooled=True"):
             TopKSampler([2], "w", pooled=True)
         sampler = NeighborSampler([2], pooled=True)
-        with self.assertRaisesRegex(InvalidError, "pooled=True.*exclude_edges"):
+        with self.assertRaisesRegex(InvalidError, "exclude_eids.*pooled=True"):
             sampler.sample(g, {"user": [0]}, {"follows": [0]})
         with self.assertRaisesRegex(InvalidError, "without pooled"):
             DistEdgeDataLoader(g, {"follows": [0, 1]}, sampler, batch_size=1)

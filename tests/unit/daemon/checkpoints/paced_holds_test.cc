@@ -2,6 +2,7 @@
 // Tests of what a job that holds pushes can do to another job of a real daemon.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <future>
@@ -78,20 +79,22 @@ TEST_F(PacedHolds, AHoldThatNeverEndsDelaysAnotherJobForFiveSeconds) {
   holder.join();
   EXPECT_THAT(error, AllOf(HasSubstr("deadline: pushes waited 5"), HasSubstr("by job holder (unix"),
                            HasSubstr("try again")));
-  // The next hold waits meanwhile, which operators are shown.
-  RawClient next(served_.socket_path(0), "next");
+  // The job's next hold waits twice as long, which operators are shown.
+  RawClient next(served_.socket_path(0), "holder");
   std::atomic<bool> seen = false;
   std::thread operating([&] {
-    const auto control =
-        ControlClient::ConnectUnix(served_.socket_path(0), std::chrono::seconds(20));
-    for (const auto start = Clock::now(); !seen && SecondsSince(start) < 20;) {
-      for (const RequestStatus& each : control->Requests(100).requests) {
-        if (each.operation == "checkpoint hold" &&
-            each.state == "waits until a checkpoint may hold changes again") {
-          seen = true;
+    LogFailure("looking at requests", [&] {
+      const auto control =
+          ControlClient::ConnectUnix(served_.socket_path(0), std::chrono::seconds(20));
+      for (const auto start = Clock::now(); !seen && SecondsSince(start) < 20; ::usleep(10'000)) {
+        for (const RequestStatus& each : control->Requests(100).requests) {
+          if (each.operation == "checkpoint hold" &&
+              each.state == "waits until a checkpoint may hold changes again") {
+            seen = true;
+          }
         }
       }
-    }
+    });
   });
   auto making = Hold(next, "later");
   operating.join();
