@@ -15,10 +15,19 @@
 namespace graphd::ctl {
 namespace {
 
-// Serializes access to known_hosts, which all sessions of this process share.
+// Serializes access to known_hosts, which all sessions of this process share: the functions below
+// are the only ones that read or write that file.
 Mutex& KnownHostsMutex() {
   static Mutex mutex;
   return mutex;
+}
+
+ssh_known_hosts_e IsKnown(ssh_session session) GRAPHD_REQUIRES(KnownHostsMutex()) {
+  return ssh_session_is_known_server(session);
+}
+
+bool AddToKnownHosts(ssh_session session) GRAPHD_REQUIRES(KnownHostsMutex()) {
+  return ssh_session_update_known_hosts(session) == SSH_OK;
 }
 
 std::string Fingerprint(ssh_session session) {
@@ -126,7 +135,7 @@ void SshSession::CheckHostKey(const SshOptions& options) {
   const std::string known_hosts = file ? file : "known_hosts";
   ssh_string_free_char(file);
   const std::string key = "its key has fingerprint " + Fingerprint(session_);
-  switch (ssh_session_is_known_server(session_)) {
+  switch (IsKnown(session_)) {
     case SSH_KNOWN_HOSTS_OK:
       return;
     case SSH_KNOWN_HOSTS_CHANGED:
@@ -137,7 +146,7 @@ void SshSession::CheckHostKey(const SshOptions& options) {
     case SSH_KNOWN_HOSTS_UNKNOWN:
     case SSH_KNOWN_HOSTS_NOT_FOUND:
       if (options.accept_new) {
-        if (ssh_session_update_known_hosts(session_) == SSH_OK) return;
+        if (AddToKnownHosts(session_)) return;
         Throw(ErrorCode::kIo, "can't add its key to ", known_hosts, ": ", LastError());
       }
       Throw(ErrorCode::kDenied, "it is not in ", known_hosts, "; ", key,

@@ -16,7 +16,7 @@ bool HasEdgeIds(const MiniBatch& batch) {
 }
 
 const std::vector<int64_t>& LateEdgeIds::Of(size_t layer, size_t etype) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (ids_.empty()) ids_ = SampleAgain();
   return ids_.at(layer).at(etype);
 }

@@ -3,9 +3,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/threads/mutex.h"
 #include "graphd/edge_data_loader.h"
 #include "graphd/samplers.h"
 
@@ -59,8 +59,8 @@ class LateEdgeIds {
   const std::shared_ptr<const EdgeBatch> batch_;
   const std::shared_ptr<const DistGraph> graph_;
   const std::shared_ptr<const IdsOnDemand> sampler_;
-  std::mutex mutex_;
-  std::vector<OfBlock> ids_;  // [layer], guarded by mutex_; empty: not yet asked for
+  Mutex mutex_;
+  std::vector<OfBlock> ids_ GRAPHD_GUARDED_BY(mutex_);  // [layer]; empty: not yet asked for
 };
 
 }  // namespace graphd::python

@@ -129,9 +129,9 @@ class UndoLog {
   static constexpr uint64_t kHeaderBytes = 4096;
   const std::string path_;
   std::string found_damage_;
-  UniqueFd fd_;
-  mutable Mutex mutex_;                 // held while the file grows
-  std::atomic<uint64_t> reserved_ = 0;  // size of the file
+  mutable Mutex mutex_;  // held while the file grows, and while its size is checked
+  UniqueFd fd_ GRAPHD_GUARDED_BY(mutex_);
+  std::atomic<uint64_t> reserved_ = 0;  // size of the file; changes under mutex_
   MappingGuard guard_;
   std::byte* base_ = nullptr;
   std::byte* at_ = nullptr;  // position of the next row
