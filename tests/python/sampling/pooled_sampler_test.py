@@ -90,7 +90,7 @@ class PooledSampler(support.GraphTest):
         )
         self.assertEqual(first, again)
         self.assertNotEqual(first, other)
-        # The destinations of both layers begin with the seeds, which draw anew in the second.
+        # The destinations of both layers begin with the seeds, which draw again in the second.
         outer, inner = sampler.sample_blocks(g, seeds, seed=1)[2]
         follows = ("user", "follows", "user")
         rows = outer.csc(follows)[0][100]
