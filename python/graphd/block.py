@@ -14,22 +14,13 @@ from .frame import Frame, frame_of, moved
 from .html import table
 from .layer import Layer
 from .names import EID
+from .typed_graph import TypeData
 from .typing import EdgeType, Ids, Tensor, Triple
 
 if TYPE_CHECKING:
     from . import _graphd
     from .batch_data import LayerData
     from .device.parts import Parts, Rebuild
-
-
-class _Data:
-    """The result of ``block.srcnodes["user"]``: an object with the data of one type."""
-
-    def __init__(self, data: Frame) -> None:
-        self.data = data
-
-    def __repr__(self) -> str:
-        return f"TypeData(data={self.data!r})"
 
 
 class _NodeView:
@@ -44,8 +35,8 @@ class _NodeView:
     def __call__(self, ntype: str | None = None) -> Tensor:
         return self._block.place(_arange(self._counts[self._block.types.ntype_id(ntype)]))
 
-    def __getitem__(self, ntype: str | None) -> _Data:
-        return _Data(self._frames[self._block.types.ntype_id(ntype)])
+    def __getitem__(self, ntype: str | None) -> TypeData:
+        return TypeData(self._frames[self._block.types.ntype_id(ntype)])
 
 
 class _EdgeView:
@@ -65,8 +56,8 @@ class _EdgeView:
         ids = self._block.place(_arange(len(u)))
         return ids if form == "eid" else (u, v, ids)
 
-    def __getitem__(self, etype: EdgeType | None) -> _Data:
-        return _Data(self._block.edge_frames[self._block.types.etype_id(etype)])
+    def __getitem__(self, etype: EdgeType | None) -> TypeData:
+        return TypeData(self._block.edge_frames[self._block.types.etype_id(etype)])
 
 
 def _arange(count: int) -> Tensor:

@@ -67,6 +67,9 @@ class SampledGraph(DglForm, EdgeListGraph):
         u, v = self._ends(etype_id)
         return backend.from_numpy(u), backend.from_numpy(v), self._edge_ids(etype_id)
 
+    def _frames_of_edges(self) -> Sequence[Frame]:
+        return self._edge_frames
+
     @property
     def edata(self) -> MutableMapping[str, Any]:
         """The data of the edges by name."""

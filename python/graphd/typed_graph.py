@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import Any
 
 from .arguments import FORMS, one_of
+from .frame import Frame
 from .html import table
+from .names import EID
 from .schema import Types
 from .typing import EdgeType, Tensor, Triple
 
@@ -98,6 +102,39 @@ class SizedGraph(TypedGraph):
     number_of_nodes = num_nodes
 
 
+class TypeData:
+    """The result of ``graph.edges["follows"]``: an object with the data of one type.
+
+    Attributes
+    ----------
+    data : mapping of str to tensor
+    """
+
+    def __init__(self, data: Frame) -> None:
+        self.data = data
+
+    def __repr__(self) -> str:
+        return f"TypeData(data={self.data!r})"
+
+
+class EdgeView:
+    """A view of edges: ``view(etype=...)`` are their ends, ``view[etype].data`` is the data."""
+
+    def __init__(self, graph: EdgeListGraph) -> None:
+        self._graph = graph
+
+    def __repr__(self) -> str:
+        return f"EdgeView({self._graph.canonical_etypes})"
+
+    def __call__(self, form: str = "uv", order: str = "eid", etype: EdgeType | None = None) -> Any:
+        one_of(form, "form", FORMS)
+        u, v, ids = self._graph._edges(self._graph.types.etype_id(etype))
+        return {"uv": (u, v), "eid": ids, "all": (u, v, ids)}[form]
+
+    def __getitem__(self, etype: EdgeType | None) -> TypeData:
+        return TypeData(self._graph._frames_of_edges()[self._graph.types.etype_id(etype)])
+
+
 class EdgeListGraph(SizedGraph):
     """The base class of graphs whose edges are in this process."""
 
@@ -105,28 +142,22 @@ class EdgeListGraph(SizedGraph):
         """Returns the sources, destinations and ids of the edges of a type, given by its number."""
         raise NotImplementedError
 
-    def edges(self, form: str = "uv", order: str = "eid", etype: EdgeType | None = None) -> Any:
-        """Returns the edges.
+    def _frames_of_edges(self) -> Sequence[Frame]:
+        """Returns the data of the edges of each type."""
+        makers = [functools.partial(_ids, etype_id=e) for e in range(len(self.types.etypes))]
+        return [Frame({EID: make}, self) for make in makers]
 
-        Parameters
-        ----------
-        form : {"uv", "eid", "all"}
-            Which of them to return: the ends, the ids, or both.
-        order
-            DGL's; without effect.
-        etype : str or (str, str, str), optional
-            Default: the only type.
-
-        Returns
-        -------
-        tensor, or tuple of tensors
-            Sources and destinations, ids, or all three.
+    @property
+    def edges(self) -> EdgeView:
+        """``edges(form="uv", etype=None)`` are sources and destinations; ids with the form "eid",
+        and all three with "all". ``edges[etype].data`` is ``edata`` of a type.
         """
-        one_of(form, "form", FORMS)
-        u, v, ids = self._edges(self.types.etype_id(etype))
-        return {"uv": (u, v), "eid": ids, "all": (u, v, ids)}[form]
+        return EdgeView(self)
 
-    all_edges = edges
+    @property
+    def all_edges(self) -> EdgeView:
+        """The same as `edges`."""
+        return self.edges
 
     def _repr_html_(self) -> str:
         nodes = [(ntype, self.num_nodes(ntype)) for ntype in self.ntypes]
@@ -134,3 +165,7 @@ class EdgeListGraph(SizedGraph):
         return table(type(self).__name__, ("node type", "nodes"), nodes) + table(
             "", ("edge type", "edges"), edges
         )
+
+
+def _ids(graph: EdgeListGraph, etype_id: int) -> Tensor:
+    return graph._edges(etype_id)[2]

@@ -397,6 +397,30 @@ class EdgeLoader(support.GraphTest):
                 seen += ids
             self.assertEqual(sorted(seen), list(range(0, 1200, 3)))
 
+    def test_pair_graphs_and_samples_have_views_of_nodes_and_edges(self):
+        for g in self.each_way():
+            loader = DistEdgeDataLoader(
+                g, {FOLLOWS: [4, 9]}, NeighborSampler([1]), batch_size=2, shuffle=False
+            )
+            ((_, pairs, _),) = loader
+            self.assertEqual(pairs.edges[FOLLOWS].data[graphd.EID].tolist(), [4, 9])
+            self.assertEqual(pairs.edges["follows"].data.keys(), {graphd.EID})
+            self.assertEqual(pairs.edges("all", etype=FOLLOWS)[2].tolist(), [4, 9])
+            count = pairs.num_nodes("user")
+            self.assertEqual(pairs.nodes("user").tolist(), list(range(count)))
+            nodes = pairs.nodes["user"].data
+            self.assertIs(nodes[graphd.NID], pairs.ndata[graphd.NID]["user"])
+            nodes["weight"] = torch.ones(count)
+            self.assertEqual(pairs.ndata["weight"]["user"].tolist(), [1] * count)
+            self.assertIn("follows", repr(pairs.edges))
+            self.assertIn(f"'user': {count}", repr(pairs.nodes))
+            with self.assertRaises(graphd.errors.NotFoundError):
+                _ = pairs.edges["nobody"]
+            sample = graphd.distributed.sample_neighbors(g, {"user": [1, 2, 3]}, 2)
+            ids = sample.edges[FOLLOWS].data[graphd.EID]
+            self.assertEqual(ids.tolist(), sample.edges("eid", etype=FOLLOWS).tolist())
+            self.assertTrue(len(ids))
+
     def test_without_negatives_a_batch_has_three_parts(self):
         g = self.standalone()
         loader = DistEdgeDataLoader(g, {FOLLOWS: [1, 2]}, NeighborSampler([1]), batch_size=2)

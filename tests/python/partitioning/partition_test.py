@@ -39,6 +39,7 @@ class Load(support.GraphTest):
                     )
             for etype in etypes:
                 u, v, ids = part.edges("all", etype=etype)
+                self.assertEqual(part.edges[etype].data[graphd.EID].tolist(), ids.tolist())
                 self.assertEqual(
                     sorted(ids.tolist()), book.partid2eids(of_part["part_id"], etype).tolist()
                 )
