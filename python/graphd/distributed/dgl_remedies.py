@@ -58,6 +58,11 @@ _REMEDIES: dict[str, tuple[tuple[str, str], ...]] = {
         ("nn", "use graphd.distributed.DistEmbedding"),
         ("dist_graph dist_tensor dist_dataloader graph_services graph_partition_book", _MODULES),
         ("BasicPartitionBook", "load_partition_book returns a GraphPartitionBook for such data"),
+        (
+            "convert_dgl_partition_to_csc_sampling_graph dgl_partition_to_graphbolt "
+            "gb_convert_single_dgl_partition",
+            "samples are drawn from the files that partition_graph writes, or DGL's does",
+        ),
         ("id_map", "use the map_to functions of a partition book"),
     ),
     "graphd.dataloading": (

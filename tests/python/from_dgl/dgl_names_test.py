@@ -363,6 +363,7 @@ print("entered", flush=True)
             (graphd.distributed, "DistGraphServer", "graphctl server start"),
             (graphd.distributed, "KVServer", "brackets of a DistTensor"),
             (graphd.distributed, "get_machine_id", "use partid"),
+            (graphd.distributed, "dgl_partition_to_graphbolt", "that partition_graph writes"),
             (graphd.dataloading, "DataLoader", "use DistNodeDataLoader"),
             (graphd.sampling, "sample_neighbors", "use graphd.distributed.sample_neighbors"),
         ):
