@@ -9,7 +9,8 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 
 
 def write(build, page):
-    """Replaces the tables between the page's markers by those of the results in `build`."""
+    """Replaces the tables between the page's markers by those of the results in `build`. Files of tests
+    that have no results there keep their tables."""
     with open(page, encoding="utf-8") as file:
         text = file.read()
     for library in ("dgl", "pyg"):
@@ -20,8 +21,9 @@ def write(build, page):
             results = json.load(file)
         begin, end = f"<!-- begin {library} -->\n", f"<!-- end {library} -->\n"
         before, _, rest = text.partition(begin)
-        _, _, after = rest.partition(end)
-        text = before + begin + "\n" + _tables(library, results) + "\n" + end + after
+        tables, _, after = rest.partition(end)
+        by_file = {**_by_file_of_page(tables), **_tables(library, results)}
+        text = before + begin + "\n" + _joined(by_file) + "\n" + end + after
     with open(page, "w", encoding="utf-8") as file:
         file.write(text)
 
@@ -92,18 +94,43 @@ def _by_file(results):
     return by_file
 
 
+_SUMS = ("| file | passed | failed | skipped |", "|---|---|---|---|")
+
+
+def _by_file_of_page(tables):
+    """Returns what the page's tables say about each file: its line of sums, and its own table."""
+    found, name = {}, ""
+    for line in tables.splitlines():
+        sums = re.fullmatch(r"\| `(\S+\.py)` \| \d+ \| \d+ \| \d+ \|", line)
+        title = re.fullmatch(r"`(\S+)`:", line)
+        if sums:
+            found[sums[1]] = line, []
+        elif title:
+            name = title[1]
+        if name and line:
+            found[name][1].append(line)
+    return found
+
+
 def _tables(library, results):
+    """Returns the same as `_by_file_of_page` for the results."""
     reasons = _reasons_of(library)
-    by_file = _by_file(results)
-    lines = ["| file | passed | failed | skipped |", "|---|---|---|---|"]
-    for file, functions in by_file.items():
+    found = {}
+    for file, functions in _by_file(results).items():
         cases = [each["result"] for some in functions.values() for each in some]
         counts = " | ".join(str(cases.count(name)) for name in ("passed", "failed", "skipped"))
-        lines.append(f"| `{file}` | {counts} |")
-    for file, functions in by_file.items():
-        lines += ["", f"`{file}`:", "", "| test | result | reason |", "|---|---|---|"]
+        lines = [f"`{file}`:", "| test | result | reason |", "|---|---|---|"]
         for function, cases in functions.items():
             lines.append(f"| `{function}` | {_result(cases)} | {_reasons(cases, reasons)} |")
+        found[file] = f"| `{file}` | {counts} |", lines
+    return found
+
+
+def _joined(by_file):
+    ordered = [by_file[file] for file in sorted(by_file)]
+    lines = [*_SUMS, *(sums for sums, _ in ordered)]
+    for _, (title, *rows) in ordered:
+        lines += ["", title, "", *rows]
     return "\n".join(lines) + "\n"
 
 

@@ -97,6 +97,9 @@ def _contents():
             **{name: getattr(_d, name) for name in _d.__all__},
             "DistGraph": DistGraph,
             "DistGraphServer": DistGraphServer,
+            "convert_dgl_partition_to_csc_sampling_graph": _missing(
+                "convert_dgl_partition_to_csc_sampling_graph"
+            ),
             "edge_split": edge_split,
             "exit_client": exit_client,
             "initialize": initialize,
