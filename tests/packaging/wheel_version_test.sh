@@ -1,20 +1,26 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds a wheel for one interpreter, installs it by pip alone in a new virtual environment, imports all of
-# its modules that need nothing but NumPy, and reads a graph with it. With --debian, does the same in that
-# release of Debian, with its own Python, pip and glibc, and runs a job there. wheel_test.sh does much more
-# with the wheel for Debian 12's python3.
+# Builds a wheel for one interpreter, checks what it has, installs it by pip alone in a new virtual
+# environment, imports all of its modules that need nothing but NumPy, and reads a graph with it. With
+# --debian, does the same in that release of Debian, with its own Python, pip and glibc, and runs a job
+# there. With --tutorial, also runs the tutorial there with that release's PyTorch, and compares what this
+# PyTorch makes of tensors with their rows. wheel_test.sh does much more with the wheel for Debian 12's
+# python3.
 #
-#   wheel_version_test.sh [--debian RELEASE] INTERPRETER [options for scripts/wheels]
+#   wheel_version_test.sh [--debian RELEASE [--tutorial]] INTERPRETER [options for scripts/wheels]
 #
 # Needs PyPI; --debian needs root and Debian's mirror.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source_dir=$(cd "$here/../.." && pwd)
-debian=
+debian='' tutorial=no
 if [ "$1" = --debian ]; then
   debian=$2
   shift 2
+fi
+if [ "$1" = --tutorial ]; then
+  tutorial=yes
+  shift
 fi
 python=$1
 shift
@@ -23,7 +29,7 @@ unset PYTHONPATH
 work=$(mktemp -d /tmp/graphd-wheel-version.XXXXXX)
 if [ -n "$debian" ]; then
   trap 'cd /; umount "$work"; rmdir "$work"' EXIT
-  mount -t tmpfs -o size=2G,mode=755 graphd-wheel-version "$work"  # avoids the disk: dpkg syncs every file
+  mount -t tmpfs -o size=4G,mode=755 graphd-wheel-version "$work"  # avoids the disk: dpkg syncs every file
 else
   trap 'cd /; rm -rf "$work"' EXIT
 fi
@@ -31,6 +37,8 @@ fi
 cd "$work"
 tag=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
 ls wheels/graphd-*-"$tag-$tag"-manylinux_2_28_*.whl
+tools=$source_dir/build/wheel-python/bin
+PATH=$tools:$PATH "$tools/python" "$here/wheel_contents.py" wheels/graphd-*.whl
 "$python" -m venv venv
 venv/bin/pip download --disable-pip-version-check --dest wheels numpy >pip.log 2>&1 ||
   { cat pip.log; echo "NumPy's wheel can't be downloaded; is PyPI reachable?" >&2; exit 1; }
@@ -65,3 +73,35 @@ unshare --mount sh -ec '
     echo 127.0.0.1 30051 >>ip_config.txt
     graphctl launch --workspace /srv --num_trainers 1 --part_config parts/ring.json \
       --ip_config ip_config.txt \"python wheel_trainer.py\""'
+[ $tutorial = yes ] || exit 0
+
+# PyTorch comes from Debian, and Matplotlib from PyPI, since Debian's brings a compiler. The page and its
+# example come with the wheel.
+venv/bin/pip download --disable-pip-version-check --dest plots matplotlib >pip.log 2>&1 ||
+  { cat pip.log; exit 1; }
+mkdir -p root/srv/graphd/tests/{python/{package,tensors},tools,fixtures/dgl}
+cp "$source_dir"/tests/python/support.py root/srv/graphd/tests/python
+cp "$source_dir"/tests/python/package/tutorial_test.py root/srv/graphd/tests/python/package
+cp "$source_dir"/tests/python/tensors/tensor_protocol_test.py root/srv/graphd/tests/python/tensors
+cp "$source_dir/tests/tools/free_ports.py" root/srv/graphd/tests/tools
+cp -r "$source_dir"/tests/fixtures/dgl/{hetero_2p,sbm_2p_metis} root/srv/graphd/tests/fixtures/dgl
+cp -r plots root/srv
+# shellcheck disable=SC2016  # the inner shells expand their variables
+unshare --mount sh -ec '
+  mount -t proc proc root/proc
+  mount -t tmpfs shm root/dev/shm
+  DEBIAN_FRONTEND=noninteractive chroot root sh -ec "
+    apt-get update
+    apt-get install --yes --no-install-recommends python3-torch" >debian.log 2>&1 || { cat debian.log; exit 1; }
+  exec chroot root env -i HOME=/root PATH=/srv/tutorial/bin:/usr/bin:/bin LANG=C.UTF-8 sh -ec "
+    cd /srv
+    python3 -m venv --system-site-packages tutorial
+    pip install --disable-pip-version-check --no-index --find-links wheels --find-links plots \
+      graphd matplotlib >pip.log 2>&1 || { cat pip.log; exit 1; }
+    python3 -c \"import torch; print(\\\"PyTorch\\\", torch.__version__)\"
+    python3 -m graphd.examples graphd/docs
+    mv graphd/docs/tutorial.md graphd/docs/python.md
+    export GRAPHD_BIN_DIR=/srv/tutorial/bin PYTHONPATH=graphd/tests/python
+    # The PyTorch of Debian 13 is built without libuv, which it would use for process groups.
+    USE_LIBUV=0 python3 graphd/tests/python/package/tutorial_test.py Tutorial.test_every_step
+    python3 graphd/tests/python/tensors/tensor_protocol_test.py"'
