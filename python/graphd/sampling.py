@@ -159,7 +159,7 @@ class NeighborSampler(NativeSampler):
 
     @property
     def is_native(self) -> bool:
-        """See `NativeSampler.is_native`."""
+        """Whether the library samples without the interpreter."""
         return not self.pooled
 
     def __repr__(self) -> str:
@@ -173,7 +173,7 @@ class NeighborSampler(NativeSampler):
         *,
         seed: int | None = None,
     ) -> Sample:
-        """See `NativeSampler.sample_blocks`."""
+        """See `BlockSampler.sample_blocks`."""
         if not self.pooled:
             return super().sample_blocks(g, seed_nodes, exclude_eids, seed=seed)
         numbers = [fanout_number(each) for each in self.fanouts]
