@@ -195,8 +195,9 @@ Comment = collections.namedtuple("Comment", "line text trailing names")
 
 def is_phrase(sentence):
     """Returns whether what opens with one of PREPOSITIONS is not a sentence, as far as one can say."""
-    words = re.split(r":\s", sentence, maxsplit=1)[0].split()
-    if "," in sentence or len(words) < 2:
+    before_colon = re.split(r":\s", sentence, maxsplit=1)[0]
+    words = before_colon.split()
+    if "," in before_colon or len(words) < 2:
         return False
     if words[0].lower() == "only":
         return words[1] in PREPOSITIONS and len(words) <= MOST_WORDS_AFTER_ONLY

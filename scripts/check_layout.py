@@ -146,8 +146,10 @@ def include_graph(files):
             continue
         folder = os.path.dirname(path)
         for header in re.findall(r'^#include "([^"]+)"', text, re.MULTILINE):
-            for root in (folder, *INCLUDE_ROOTS):
-                target = os.path.normpath(os.path.join(root, header))
+            for root in (folder, *INCLUDE_ROOTS, "daemon"):
+                # Those of a schema are made from it, in the folder that has it.
+                target = os.path.normpath(os.path.join(root, header)).removesuffix(".capnp.h")
+                target += ".capnp" if header.endswith(".capnp.h") else ""
                 if target in files:
                     if os.path.dirname(target) != folder:
                         graph[folder].setdefault(os.path.dirname(target), f'{path}: "{header}"')
@@ -210,7 +212,9 @@ def declared_dependencies(files):
             if word in ("PUBLIC", "PRIVATE", "INTERFACE", "SOURCES"):
                 scope = word
             elif target in folders and word in folders and scope != "SOURCES":
-                declared[folders[target]].setdefault(folders[word], scope)
+                of_folder = declared[folders[target]]
+                if of_folder.get(folders[word]) != "PUBLIC":
+                    of_folder[folders[word]] = scope
     return declared
 
 
@@ -233,6 +237,8 @@ def check_declared(declared, graph):
     }
     for folder, targets in sorted(graph.items()):
         if folder not in declared:
+            if folder.startswith(MODULES) and folder != PUBLIC_HEADERS:
+                yield f"{folder}: no CMakeLists.txt makes a target of it, which could declare includes"
             continue
         allowed = set(declared[folder])
         for target in declared[folder]:
@@ -260,7 +266,7 @@ def listed_dependencies(text, folders):
         return found
 
     for line in re.sub(r"\n {5,}", " ", block.group() if block else "").splitlines():
-        name, chains = line.split(":")
+        name, _, chains = line.partition(":")
         places = (f"libclient/{name.strip()}", name.strip())
         area = next((place for place in places if place in folders), "libclient")
         for chain in chains.split(";"):

@@ -33,10 +33,9 @@ namespace graphd::ctl {
 namespace {
 
 constexpr std::chrono::milliseconds kConnectTimeout{5000};
-// For servers that stop: the pause between reports, and the time without progress until an error.
 constexpr std::chrono::milliseconds kStatusTimeout{2000};
-constexpr double kReportSeconds = 0.25;
-constexpr int kSilentSeconds = 60;
+constexpr double kReportSeconds = 0.25;  // between two reports about servers that stop
+constexpr int kSilentSeconds = 60;       // without progress of a stop until it is an error
 
 std::string SocketOf(const ServerSpec& server) {
   return FindSocket(server.server_name, server.port, server.runtime_dir);

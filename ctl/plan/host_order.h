@@ -162,9 +162,9 @@ struct HostOrder {
   double stop_timeout = -1;  // seconds until a server ends without writing all rows back; < 0: none
   bool operations = false;   // only for kStatus: the status has the times of operations
   ControlOrder control;      // only for kControl
-  // Only for kExamine: the addresses, host:port, of the other daemons.
+  // The addresses, host:port, of the other daemons. kExamine alone uses them.
   std::vector<std::string> peers;
-  // Only for kInstallKeys: the files to be written to server.keys, in this order.
+  // The files that kInstallKeys writes to server.keys, in this order.
   std::vector<KeyFile> key_files;
   // This is used by kFollowJob only.
   FollowSpec follow;

@@ -34,7 +34,7 @@ class CallLimit : public std::enable_shared_from_this<CallLimit> {
 // only.
 class CapabilityLimit : public std::enable_shared_from_this<CapabilityLimit> {
  public:
-  // The limit is above the number of tables that a store has.
+  // A client can hold every table of a store.
   static constexpr int kMost = 8192;
 
   // Counts a capability until the returned object is destroyed. Throws Error(kOverloaded) at the

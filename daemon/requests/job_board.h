@@ -15,9 +15,9 @@ namespace graphd {
 
 // The board with what supervisors have said about their hosts, of jobs that work without their
 // launcher and of those that have ended. It is how the hosts of such a job learn from one another;
-// the daemon decides nothing. Jobs outlive the daemon in its JobRecordFile; supervisors
-// that still exist report again what is new since that was written. Owned by the main thread.
-// Thread-safe: everything is guarded by one mutex.
+// the daemon decides nothing. Jobs outlive the daemon in its JobRecordFile; supervisors that still
+// exist report again what is new since that was written. Owned by the main thread. Thread-safe:
+// everything is guarded by one mutex.
 class JobBoard {
  public:
   static constexpr size_t kMaxHosts = 1024;  // hosts of a job

@@ -7,9 +7,8 @@
 #include "ctl/plan/relative_path.h"
 #include "tests/fuzz/support/target.h"
 
-// Reads what graphctl processes on several hosts send one another: orders, frames, paths, and
-// what `graphctl doctor` learns about a host. The first
-// byte chooses the reader.
+// Reads what graphctl processes on several hosts send one another: orders, frames, paths, and what
+// `graphctl doctor` learns about a host. The first byte chooses the reader.
 
 namespace graphd::fuzz {
 namespace {

@@ -147,7 +147,7 @@ void FeatureValues::Flush() {
   AppendRange({{}, name_, no_source, 0}, column);
 }
 
-// Converts the values so far to numbers that get their dtype at the end, from all of them.
+// Keeps values as numbers from here on; their dtype is chosen at the end, when all are known.
 void FeatureValues::UseNumbers() {
   Flush();
   started_ = true;

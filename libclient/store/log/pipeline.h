@@ -50,7 +50,7 @@ class Pipeline {
     // Called after each write to a log that is more than half full, by a thread of the pipeline,
     // without its locks.
     std::function<void()> log_half_full = [] {};
-    // With a PersistentArena: stores which pushes its rows have, so that the log is only needed for
+    // Stores which pushes the rows of a PersistentArena have, so that the log is only needed for
     // later pushes and is truncated when it has more than `trim_bytes`. Called by the log's thread,
     // without locks. If it throws, the log keeps growing.
     std::function<void(const StoreState&)> save_state = {};

@@ -56,7 +56,7 @@ __attribute__((always_inline)) inline void Adam(const UpdateRule& rule, size_t e
   float* __restrict power = state + elements;
   float& step = state[2 * elements];
   step += 1;
-  // In double precision: near 1, float32 powers of beta2 would lose most digits of 1 - beta2^step.
+  // Near 1, powers of beta2 in float32 would lose most digits of 1 - beta2^step.
   const float mean_scale = static_cast<float>(1 / (1 - std::pow(double{rule.beta1}, double{step})));
   const float power_scale =
       static_cast<float>(1 / (1 - std::pow(double{rule.beta2}, double{step})));

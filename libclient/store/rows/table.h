@@ -218,8 +218,8 @@ class Table : public Evictable {
   SharedMutex states_mutex_;
   Arena arena_;
   std::vector<std::atomic<uint8_t>> dirty_;
-  // With a memory budget: how many pushes use a page, and whether this process read or wrote it
-  // since the clock's hand passed (reads by processes that map the memory are not seen).
+  // If there is a memory budget: how many pushes use a page, and whether this process read or wrote
+  // it since the clock's hand passed (reads by processes that map the memory are not seen).
   std::vector<std::atomic<uint32_t>> pins_;
   std::vector<std::atomic<uint8_t>> referenced_;
   std::atomic<uint64_t> used_ = 0;

@@ -470,7 +470,7 @@ class DistEdgeDataLoader(_Loader):
             raise InvalidError("eids: expected edge ids: a tensor, or a dict by edge type")
         if not isinstance(graph_sampler, NativeSampler) or not graph_sampler.is_native:
             raise InvalidError(
-                f"graph_sampler {graph_sampler!r}: expected one of graphd.sampling without pooled, as "
+                f"graph_sampler {graph_sampler!r}: expected one of graphd.sampling (not pooled), as "
                 "graphd.sampling.NeighborSampler([10, 25]); batches of edges are made without the "
                 "interpreter"
             )

@@ -84,7 +84,7 @@ class PartitionPolicy:
 
     @property
     def g(self) -> GraphBase:
-        """The DistGraph to which it belongs. Raises InvalidError for the policy of another book."""
+        """The DistGraph to which it belongs. Raises InvalidError if its book belongs to no graph."""
         if not isinstance(self._source, GraphBase):
             raise InvalidError(
                 f"{self!r} is of {self._source!r}, which belongs to no graph; for tensors, give the "

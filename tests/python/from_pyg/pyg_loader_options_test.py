@@ -95,7 +95,7 @@ class Pinned(support.GraphTest):
                 (NeighborLoader, ("user", torch.arange(7, 300, 3))),
                 (LinkNeighborLoader, (FOLLOWS, torch.stack(g.find_edges(range(90), FOLLOWS)))),
             ):
-                # All neighbours are taken, since the seed does not decide which those of links are.
+                # All neighbours are taken, because the seed does not decide which ones the loader draws.
                 options = {"batch_size": 16, "num_workers": 2}
                 wanted = [self.tensors(b.to_dict()) for b in make(g, [-1, -1], seeds, **options)]
                 device = LateDevice()

@@ -3,6 +3,7 @@
 
 import gzip
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,9 @@ import pandas as pd
 import torch
 
 import graphd
+import jobs
 import support
+from graphd import table_columns
 from graphd.distributed import DistGraph, partition_graph
 
 BUYS = ("user", "buys", "item")
@@ -218,6 +221,13 @@ class Names(support.GraphTest):
             partition_graph(g, "mine", 1, self.folder, force=True, **options)
         self.assertEqual({each.filename for each in said} - {__file__}, set())
         return [str(each.message) for each in said]
+
+    def test_usual_names_of_ends_are_those_of_files(self):
+        source = os.path.join(jobs.ROOT, "libclient", "format", "input", "notes.cc")
+        with open(source) as file:
+            lists = re.findall(r"> k(?:Sources|Destinations)\{(.*?)\}", file.read(), re.DOTALL)
+        found = [set(re.findall(r'"(\w+)"', names)) for names in lists]
+        self.assertEqual(found, [table_columns._SOURCES, table_columns._DESTINATIONS])
 
     def test_doubtful_input_is_reported_with_counts(self):
         ends = ["1", "3", "N/A", "4"], ["2", "4", "2", "1"]

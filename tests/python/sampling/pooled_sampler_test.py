@@ -172,7 +172,7 @@ class PooledSampler(support.GraphTest):
         sampler = NeighborSampler([2], pooled=True)
         with self.assertRaisesRegex(InvalidError, "exclude_eids.*pooled=True"):
             sampler.sample(g, {"user": [0]}, {"follows": [0]})
-        with self.assertRaisesRegex(InvalidError, "without pooled"):
+        with self.assertRaisesRegex(InvalidError, "not pooled"):
             DistEdgeDataLoader(g, {"follows": [0, 1]}, sampler, batch_size=1)
         with self.assertRaisesRegex(InvalidError, "seed_nodes"):
             sampler.sample(g, [0])
