@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "graphd/sparse_optim.h"
+#include "tests/support/slowness.h"
 #include "tests/unit/client/expect_error.h"
 #include "tests/unit/client/tensor_fixture.h"
 
@@ -252,7 +253,7 @@ TEST_F(SparseOptim, GradientsOfAFailedStepAreAppliedOnceByTheNext) {
     const std::string name = "s" + std::to_string(staleness);
     graphd::Options impatient = served_.TrainerOptions(Transport::kTcp);
     impatient.job_id = name;
-    impatient.timeout = std::chrono::milliseconds(1000);
+    impatient.timeout = std::chrono::milliseconds(static_cast<int64_t>(1000 * Slowness()));
     const DistGraph graph(Initialize(impatient));
     EmbeddingOptions options = Options("shared" + name);
     options.persistent = true;
