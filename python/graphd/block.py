@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from . import backend
 from .arguments import FORMS, one_of
 from .convert import block_to_dgl, to_pyg
 from .dgl_form import DglForm, dgl_frames
@@ -14,7 +13,7 @@ from .frame import Frame, frame_of, moved
 from .html import table
 from .layer import Layer
 from .names import EID
-from .typed_graph import TypeData
+from .typed_graph import EdgeView, NodeView, local_ids
 from .typing import EdgeType, Ids, Tensor, Triple
 
 if TYPE_CHECKING:
@@ -23,47 +22,16 @@ if TYPE_CHECKING:
     from .device.parts import Parts, Rebuild
 
 
-class _NodeView:
-    """A view of nodes: ``view("user")`` are local ids, ``view["user"].data`` is the data."""
-
-    def __init__(self, block: Block, counts: Sequence[int], frames: Sequence[Frame]) -> None:
-        self._block, self._counts, self._frames = block, counts, frames
-
-    def __repr__(self) -> str:
-        return f"NodeView({dict(zip(self._block.types.ntypes, self._counts))})"
-
-    def __call__(self, ntype: str | None = None) -> Tensor:
-        return self._block.place(_arange(self._counts[self._block.types.ntype_id(ntype)]))
-
-    def __getitem__(self, ntype: str | None) -> TypeData:
-        return TypeData(self._frames[self._block.types.ntype_id(ntype)])
-
-
-class _EdgeView:
-    """A view of edges: ``view(etype=...)`` are local ids of ends, ``view[etype].data`` the data."""
-
-    def __init__(self, block: Block) -> None:
-        self._block = block
-
-    def __repr__(self) -> str:
-        return f"EdgeView({self._block.types.canonical_etypes})"
+class _EdgeView(EdgeView):
+    """The view of a block's edges, which makes their local ids only if they are wanted."""
 
     def __call__(self, form: str = "uv", order: str = "eid", etype: EdgeType | None = None) -> Any:
-        u, v = self._block.coo(etype)
+        u, v = self._graph.coo(etype)
         one_of(form, "form", FORMS)
         if form == "uv":
             return u, v
-        ids = self._block.place(_arange(len(u)))
+        ids = self._graph.place(local_ids(len(u)))
         return ids if form == "eid" else (u, v, ids)
-
-    def __getitem__(self, etype: EdgeType | None) -> TypeData:
-        return TypeData(self._block.edge_frames[self._block.types.etype_id(etype)])
-
-
-def _arange(count: int) -> Tensor:
-    import numpy
-
-    return backend.from_numpy(numpy.arange(count, dtype=numpy.int64))
 
 
 class Block(DglForm, Layer):
@@ -170,19 +138,25 @@ class Block(DglForm, Layer):
         """The data of the edges by name."""
         return frame_of(self.types.canonical_etypes, self.edge_frames)
 
+    def _view(self, counts: Sequence[int], frames: Sequence[Frame]) -> NodeView:
+        return NodeView(self.types, counts, frames, self.place)
+
+    def _frames_of_edges(self) -> Sequence[Frame]:
+        return self.edge_frames
+
     @property
-    def srcnodes(self) -> _NodeView:
+    def srcnodes(self) -> NodeView:
         """``srcnodes(ntype)`` are local ids of sources, ``srcnodes[ntype].data`` is ``srcdata`` of
         a type.
         """
-        return _NodeView(self, [self.num_src_nodes(t) for t in self.ntypes], self.src_frames)
+        return self._view([self.num_src_nodes(t) for t in self.ntypes], self.src_frames)
 
     @property
-    def dstnodes(self) -> _NodeView:
+    def dstnodes(self) -> NodeView:
         """``dstnodes(ntype)`` are local ids of destinations, ``dstnodes[ntype].data`` is
         ``dstdata`` of a type.
         """
-        return _NodeView(self, [self.num_dst_nodes(t) for t in self.ntypes], self.dst_frames)
+        return self._view([self.num_dst_nodes(t) for t in self.ntypes], self.dst_frames)
 
     @property
     def device(self) -> Any:

@@ -6,38 +6,17 @@ from __future__ import annotations
 from collections.abc import MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import backend
 from .convert import subgraph_to_dgl
 from .dgl_form import DglForm, dgl_frames
 from .frame import Frame, frame_of, moved
 from .graph_base import GraphBase
 from .names import EID, NID
 from .schema import Types
-from .typed_graph import EdgeListGraph, TypeData
+from .typed_graph import EdgeListGraph, NodeView
 from .typing import Tensor
 
 if TYPE_CHECKING:
     from .device.parts import Parts, Rebuild
-
-
-class _NodeView:
-    """A view of nodes: ``view("user")`` are local ids, ``view["user"].data`` is the data."""
-
-    def __init__(self, graph: Subgraph) -> None:
-        self._graph = graph
-
-    def __repr__(self) -> str:
-        graph = self._graph
-        return f"NodeView({ {ntype: graph.num_nodes(ntype) for ntype in graph.ntypes} })"
-
-    def __call__(self, ntype: str | None = None) -> Tensor:
-        import numpy
-
-        count = self._graph._count_nodes(self._graph.types.ntype_id(ntype))
-        return backend.from_numpy(numpy.arange(count, dtype=numpy.int64))
-
-    def __getitem__(self, ntype: str | None) -> TypeData:
-        return TypeData(self._graph._node_frames[self._graph.types.ntype_id(ntype)])
 
 
 class Subgraph(DglForm, EdgeListGraph):
@@ -154,9 +133,11 @@ class Subgraph(DglForm, EdgeListGraph):
         return len(self._by_etype[etype_id][0])
 
     @property
-    def nodes(self) -> _NodeView:
+    def nodes(self) -> NodeView:
         """``nodes(ntype)`` are local ids of nodes, ``nodes[ntype].data`` is ``ndata`` of a type."""
-        return _NodeView(self)
+        return NodeView(
+            self.types, [self.num_nodes(ntype) for ntype in self.ntypes], self._node_frames
+        )
 
     def _frames_of_edges(self) -> Sequence[Frame]:
         return self._edge_frames

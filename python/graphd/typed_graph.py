@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from . import backend
 from .arguments import FORMS, one_of
 from .frame import Frame
 from .html import table
@@ -117,14 +118,55 @@ class TypeData:
         return f"TypeData(data={self.data!r})"
 
 
+def local_ids(count: int) -> Tensor:
+    """Returns the numbers from 0 to count - 1."""
+    import numpy
+
+    return backend.from_numpy(numpy.arange(count, dtype=numpy.int64))
+
+
+class NodeView:
+    """A view of nodes: ``view("user")`` are local ids, ``view["user"].data`` is the data.
+
+    Parameters
+    ----------
+    types : Types
+    counts : list of int
+        Numbers of nodes, by number of the node type.
+    frames : list of Frame
+        Their data.
+    place : function, optional
+        Moves a tensor to the device of the nodes.
+    """
+
+    def __init__(
+        self,
+        types: Types,
+        counts: Sequence[int],
+        frames: Sequence[Frame],
+        place: Callable[[Tensor], Tensor] | None = None,
+    ) -> None:
+        self._types, self._counts, self._frames, self._place = types, counts, frames, place
+
+    def __repr__(self) -> str:
+        return f"NodeView({dict(zip(self._types.ntypes, self._counts))})"
+
+    def __call__(self, ntype: str | None = None) -> Tensor:
+        ids = local_ids(self._counts[self._types.ntype_id(ntype)])
+        return ids if self._place is None else self._place(ids)
+
+    def __getitem__(self, ntype: str | None) -> TypeData:
+        return TypeData(self._frames[self._types.ntype_id(ntype)])
+
+
 class EdgeView:
     """A view of edges: ``view(etype=...)`` are their ends, ``view[etype].data`` is the data."""
 
-    def __init__(self, graph: EdgeListGraph) -> None:
+    def __init__(self, graph: Any) -> None:
         self._graph = graph
 
     def __repr__(self) -> str:
-        return f"EdgeView({self._graph.canonical_etypes})"
+        return f"EdgeView({self._graph.types.canonical_etypes})"
 
     def __call__(self, form: str = "uv", order: str = "eid", etype: EdgeType | None = None) -> Any:
         one_of(form, "form", FORMS)
