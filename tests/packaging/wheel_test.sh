@@ -10,6 +10,8 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source_dir=$(cd "$here/../.." && pwd)
+# shellcheck source=run_tutorial.sh
+. "$here/run_tutorial.sh"
 python=$1
 shift
 
@@ -84,29 +86,7 @@ find root/srv -mindepth 1 -maxdepth 1 -not -name env -not -name wheel_trainer.py
 # brings a compiler, so PyPI's is taken, for the NumPy of Debian's PyTorch.
 venv/bin/pip download --disable-pip-version-check --dest plots 'matplotlib<3.9' 'numpy<1.25' >pip.log 2>&1 ||
   { cat pip.log; exit 1; }
-# The page and its example come with the wheel.
-mkdir -p root/srv/graphd/tests/{python/package,tools}
-cp "$source_dir"/tests/python/support.py root/srv/graphd/tests/python
-cp "$source_dir"/tests/python/package/tutorial_test.py root/srv/graphd/tests/python/package
-cp "$source_dir/tests/tools/free_ports.py" root/srv/graphd/tests/tools
-cp -r wheels plots root/srv
-# shellcheck disable=SC2016  # the inner shells expand their variables
-unshare --mount sh -ec '
-  mount -t proc proc root/proc
-  mount -t tmpfs shm root/dev/shm
-  DEBIAN_FRONTEND=noninteractive chroot root sh -ec "
-    apt-get update
-    apt-get install --yes --no-install-recommends python3-torch" >debian.log 2>&1 || { cat debian.log; exit 1; }
-  exec chroot root env -i HOME=/root PATH=/srv/tutorial/bin:/usr/bin:/bin LANG=C.UTF-8 sh -ec "
-    cd /srv
-    if command -v cc || command -v c++; then exit 1; fi
-    python3 -m venv --system-site-packages tutorial
-    pip install --disable-pip-version-check --no-index --find-links wheels --find-links plots \
-      graphd matplotlib >pip.log 2>&1 || { cat pip.log; exit 1; }
-    python3 -m graphd.examples graphd/docs
-    mv graphd/docs/tutorial.md graphd/docs/python.md
-    GRAPHD_BIN_DIR=/srv/tutorial/bin PYTHONPATH=graphd/tests/python \
-      python3 graphd/tests/python/package/tutorial_test.py Tutorial.test_every_step"'
+run_tutorial --
 rm -r root
 
 mmdebstrap --quiet --variant=extract --include=libc6,libgcc-s1,dash,coreutils,grep bullseye older \

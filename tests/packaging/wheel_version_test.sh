@@ -13,6 +13,8 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source_dir=$(cd "$here/../.." && pwd)
+# shellcheck source=run_tutorial.sh
+. "$here/run_tutorial.sh"
 debian='' tutorial=no
 if [ "$1" = --debian ]; then
   debian=$2
@@ -75,33 +77,10 @@ unshare --mount sh -ec '
       --ip_config ip_config.txt \"python wheel_trainer.py\""'
 [ $tutorial = yes ] || exit 0
 
-# PyTorch comes from Debian, and Matplotlib from PyPI, since Debian's brings a compiler. The page and its
-# example come with the wheel.
+# Debian's Matplotlib brings a compiler, so PyPI's is taken.
 venv/bin/pip download --disable-pip-version-check --dest plots matplotlib >pip.log 2>&1 ||
   { cat pip.log; exit 1; }
-mkdir -p root/srv/graphd/tests/{python/{package,tensors},tools,fixtures/dgl}
-cp "$source_dir"/tests/python/support.py root/srv/graphd/tests/python
-cp "$source_dir"/tests/python/package/tutorial_test.py root/srv/graphd/tests/python/package
-cp "$source_dir"/tests/python/tensors/tensor_protocol_test.py root/srv/graphd/tests/python/tensors
-cp "$source_dir/tests/tools/free_ports.py" root/srv/graphd/tests/tools
+mkdir -p root/srv/graphd/tests/fixtures/dgl
 cp -r "$source_dir"/tests/fixtures/dgl/{hetero_2p,sbm_2p_metis} root/srv/graphd/tests/fixtures/dgl
-cp -r plots root/srv
-# shellcheck disable=SC2016  # the inner shells expand their variables
-unshare --mount sh -ec '
-  mount -t proc proc root/proc
-  mount -t tmpfs shm root/dev/shm
-  DEBIAN_FRONTEND=noninteractive chroot root sh -ec "
-    apt-get update
-    apt-get install --yes --no-install-recommends python3-torch" >debian.log 2>&1 || { cat debian.log; exit 1; }
-  exec chroot root env -i HOME=/root PATH=/srv/tutorial/bin:/usr/bin:/bin LANG=C.UTF-8 sh -ec "
-    cd /srv
-    python3 -m venv --system-site-packages tutorial
-    pip install --disable-pip-version-check --no-index --find-links wheels --find-links plots \
-      graphd matplotlib >pip.log 2>&1 || { cat pip.log; exit 1; }
-    python3 -c \"import torch; print(\\\"PyTorch\\\", torch.__version__)\"
-    python3 -m graphd.examples graphd/docs
-    mv graphd/docs/tutorial.md graphd/docs/python.md
-    export GRAPHD_BIN_DIR=/srv/tutorial/bin PYTHONPATH=graphd/tests/python
-    # The PyTorch of Debian 13 is built without libuv, which it would use for process groups.
-    USE_LIBUV=0 python3 graphd/tests/python/package/tutorial_test.py Tutorial.test_every_step
-    python3 graphd/tests/python/tensors/tensor_protocol_test.py"'
+# The PyTorch of Debian 13 is built without libuv, which it would use for process groups.
+run_tutorial USE_LIBUV=0 -- tensors/tensor_protocol_test.py
