@@ -29,7 +29,8 @@ ARCHITECTURE = "ARCHITECTURE.md"
 FOLDERS = ("libclient", "daemon", "ctl", "tests", "python", "bench")
 SOURCES = (".cc", ".h", ".py", ".pyi", ".capnp")
 MODULES = ("libclient/", "daemon/", "ctl/")
-INCLUDE_ROOTS = ("libclient", "libclient/include", "")
+# The headers of schemas are made in folders of their own; the folders of the schemas count.
+INCLUDE_ROOTS = ("libclient", "libclient/include", "", "daemon")
 PUBLIC_HEADERS = "libclient/include/graphd"
 MOST_FILES = 40
 MEDIAN_LINES = 200
@@ -146,8 +147,7 @@ def include_graph(files):
             continue
         folder = os.path.dirname(path)
         for header in re.findall(r'^#include "([^"]+)"', text, re.MULTILINE):
-            for root in (folder, *INCLUDE_ROOTS, "daemon"):
-                # Those of a schema are made from it, in the folder that has it.
+            for root in (folder, *INCLUDE_ROOTS):
                 target = os.path.normpath(os.path.join(root, header)).removesuffix(".capnp.h")
                 target += ".capnp" if header.endswith(".capnp.h") else ""
                 if target in files:

@@ -10,7 +10,7 @@ from . import arrow_tables
 from .errors import InvalidError
 from .input_names import Names, ids_or_names
 from .labels import Labels, labels_of, texts_in
-from .table_columns import Columns, end_columns, end_columns_note, grouped, ordered
+from .table_columns import SAMPLE_ROWS, Columns, end_columns, end_columns_note, grouped, ordered
 from .typing import Triple
 
 
@@ -30,7 +30,7 @@ def edges_of(etype: Triple, frame: Any) -> tuple[Any, Any, Columns, str]:
     ends = end_columns(etype, names, "frame")
     src, dst = (frame[name].to_numpy() for name in ends)
     features = features_of(frame, [name for name in names if name not in ends])
-    first_rows = [frame.iloc[:, i].iloc[:100].to_numpy() for i in range(min(3, len(names)))]
+    first_rows = [frame.iloc[:, i].iloc[:SAMPLE_ROWS].to_numpy() for i in range(min(3, len(names)))]
     numbers = [rows if rows.dtype.kind in "iu" else None for rows in first_rows]
     columns = list(zip(names, [*numbers, *[None] * (len(names) - 3)]))
     return src, dst, features, end_columns_note(etype, ends, columns)

@@ -25,7 +25,8 @@ _DESTINATIONS = {
     "tonodeid",
     "target_id",
 }
-_FEW_ROWS, _SAMPLE_ROWS = 10, 100  # a column of fewer rows is not said to count them
+SAMPLE_ROWS = 100  # end_columns_note looks at these first rows
+_FEW_ROWS = 10  # a column of fewer rows is not said to count them
 
 
 def end_columns(etype: Triple, names: Sequence[Any], what: str) -> list[Any]:
@@ -68,7 +69,7 @@ def end_columns_note(etype: Triple, ends: Sequence[Any], columns: Sequence[tuple
         )
     if usual[0] == 0 or usual[1] == 1 or not _counts_rows([values for _, values in columns[:3]]):
         return ""
-    counted = min(len(columns[0][1]), _SAMPLE_ROWS)
+    counted = min(len(columns[0][1]), SAMPLE_ROWS)
     return (
         f"edges of {etype!r}: {chosen}, and {ends[0]!r} counts the first {counted} rows; if it numbers "
         f"the edges, drop it, so that {names[1]!r} and {names[2]!r} are the ends"
@@ -127,7 +128,7 @@ def _counts_rows(first_three: Sequence[Any]) -> bool:
 
     if len(first_three) < 3 or any(values is None for values in first_three):
         return False
-    heads = [values[:_SAMPLE_ROWS] for values in first_three]
+    heads = [values[:SAMPLE_ROWS] for values in first_three]
     count = len(heads[0])
     if count < _FEW_ROWS or any(head.min() < 0 for head in heads):
         return False

@@ -130,6 +130,12 @@ class Layout(unittest.TestCase):
             ['libclient/graph/CMakeLists.txt does not declare libclient/store: '
              'libclient/graph/b.cc: "store/c.h"'],
         )  # fmt: skip
+        # The header of a schema is that of the schema's folder.
+        schemas = {"libclient/store/s.capnp": "", "libclient/graph/b.cc": '#include "store/s.capnp.h"\n'}
+        graph = check_layout.include_graph(DECLARATIONS | schemas)
+        self.assertEqual(list(graph["libclient/graph"]), ["libclient/store"])
+        # A folder without a target is reported.
+        self.assertEqual(len(found("libclient/other/o.cc", "base/a.h")), 1)
         # A PRIVATE dependency of another folder is not enough.
         self.assertEqual(len(found("ctl/main.cc", "store/c.h")), 1)
         self.assertEqual(found("ctl/main.cc", "ctl/plan/p.h"), [])

@@ -24,10 +24,11 @@ bool Await(const Condition& condition) {
 // Stops one thread of another process, by ptrace(2), until GoOn. Used by one thread.
 class StoppedThread {
  public:
-  // When the thread is stopped: while it executes the program's own code, because in a library's it
-  // might hold the lock of a heap, for which every other thread would wait; or while it has nothing
-  // to do, and waits for a condition variable.
-  enum When { kInOwnCode, kIdle };
+  enum When {
+    kInOwnCode,  // while it executes the program's own code: in a library's, it might hold the lock
+                 // of a heap, for which every other thread would wait
+    kIdle,       // while it has nothing to do, and waits for a condition variable
+  };
 
   // Stops the thread with this name.
   StoppedThread(pid_t process, const std::string& name, When when);
