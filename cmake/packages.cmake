@@ -37,6 +37,12 @@ training jobs attach to it. This package has the library that trainers link:
 distributed graphs, tensors and embeddings, neighbour sampling, data loaders.")
 set(CPACK_DEBIAN_LIB_PACKAGE_NAME libgraphclient${PROJECT_VERSION_MAJOR})
 set(CPACK_DEBIAN_LIB_PACKAGE_SECTION libs)
+# Encrypts faster than OpenSSL on processors with vector AES; it is loaded if it is there.
+set(accelerator "")
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  set(accelerator "libipsec-mb1")
+  set(CPACK_DEBIAN_LIB_PACKAGE_RECOMMENDS "${accelerator}")
+endif()
 set(CPACK_DEBIAN_LIB_PACKAGE_CONTROL_EXTRA ${debian}/libgraphclient0/triggers)
 graphd_package_documents(lib libgraphclient${PROJECT_VERSION_MAJOR})
 
@@ -58,6 +64,9 @@ embeddings on disk, and serves trainers. One daemon per machine and server
 name, run by systemd (graphd@NAME.service) or by graphctl launch.")
 set(CPACK_DEBIAN_GRAPHD_PACKAGE_NAME graphd)
 set(CPACK_DEBIAN_GRAPHD_PACKAGE_RECOMMENDS "systemd")
+if(accelerator)
+  string(APPEND CPACK_DEBIAN_GRAPHD_PACKAGE_RECOMMENDS ", ${accelerator}")
+endif()
 set(CPACK_DEBIAN_GRAPHD_PACKAGE_SUGGESTS "graphctl, prometheus")
 set(CPACK_DEBIAN_GRAPHD_PACKAGE_DEPENDS "debconf (>= 0.5) | debconf-2.0")
 set(CPACK_DEBIAN_GRAPHD_PACKAGE_CONTROL_EXTRA

@@ -45,6 +45,7 @@
 #include "daemon/serving/thread_watch.h"
 #include "daemon/serving/uv_bridge.h"
 #include "tls/certificate.h"
+#include "tls/record_cipher.h"
 #include "wire/ip_config.h"
 
 namespace graphd {
@@ -181,6 +182,7 @@ class Graphd {
     // Bind all before loading: a clash is reported at once, not after minutes.
     if (!options_.keys.empty()) {
       tls_ = std::make_unique<TlsServer>(options_.keys, options_.server_name);
+      LogInfo("TCP connections are encrypted by ", RecordCipherLibrary());
     }
     if (!options_.secret.empty()) {
       secret_ = std::make_unique<SecretServer>(options_.secret, options_.server_name);

@@ -18,8 +18,18 @@ namespace {
 // moves; it fits into the second-level cache.
 constexpr size_t kSmallBuffer = size_t{20} << 10;
 constexpr size_t kLargeBuffer = size_t{256} << 10;
-// An upper bound of what TLS adds to a record.
-constexpr size_t kOverhead = 512;
+// An upper bound of what OpenSSL adds to a record, and of a record with a message KeyUpdate.
+constexpr size_t kRoomBesideContent = 512;
+static_assert(kSmallBuffer >= RecordProtection::kMostRecord);
+
+constexpr unsigned kAes128GcmSha256 = 0x1301;  // RFC 8446, section B.4
+
+constexpr size_t kSpareBytes = RecordProtection::kMostRecord - RecordProtection::kOverhead;
+
+constexpr std::byte kCloseNotify[] = {std::byte{SSL3_AL_WARNING}, std::byte{SSL_AD_CLOSE_NOTIFY}};
+// A message KeyUpdate that does not ask the peer for one (RFC 8446, section 4.6.3).
+constexpr std::byte kKeyUpdate[] = {std::byte{SSL3_MT_KEY_UPDATE}, std::byte{0}, std::byte{0},
+                                    std::byte{1}, std::byte{0}};
 
 constexpr unsigned kHandshakeRecord = 22;  // the first byte of a client's first record
 constexpr unsigned kAlertRecord = 21;
@@ -36,8 +46,11 @@ void TlsSession::Bytes::Reserve(size_t bytes) {
   begin = 0;
 }
 
-TlsSession::TlsSession(std::shared_ptr<const TlsCredentials> credentials, std::string peer)
-    : credentials_(std::move(credentials)), peer_(std::move(peer)) {
+TlsSession::TlsSession(std::shared_ptr<const TlsCredentials> credentials, std::string peer,
+                       uint64_t records_of_a_key)
+    : credentials_(std::move(credentials)),
+      peer_(std::move(peer)),
+      records_of_a_key_(records_of_a_key) {
   ssl_.reset(SSL_new(credentials_->context.get()));
   BIO* const bio = ssl_ ? BIO_new(Transport()) : nullptr;
   if (bio == nullptr) ThrowOpenSsl("can't make a TLS connection");
@@ -52,6 +65,11 @@ TlsSession::TlsSession(std::shared_ptr<const TlsCredentials> credentials, std::s
   }
   in_.Reserve(kSmallBuffer);
   out_.Reserve(kSmallBuffer);
+}
+
+TlsSession::~TlsSession() {
+  OPENSSL_cleanse(client_secret_.data(), client_secret_.size());
+  OPENSSL_cleanse(server_secret_.data(), server_secret_.size());
 }
 
 BIO_METHOD* TlsSession::Transport() {
@@ -86,11 +104,11 @@ int TlsSession::WriteBytes(BIO* bio, const char* from, int size) {
   BIO_clear_retry_flags(bio);
   const auto count = static_cast<size_t>(size);
   // Encrypt leaves room. Only a peer that makes OpenSSL answer and never reads fills the buffer.
-  if (out.end + count > kLargeBuffer + kOverhead) {
+  if (out.end + count > kLargeBuffer + kRoomBesideContent) {
     BIO_set_retry_write(bio);
     return -1;
   }
-  if (out.end + count > out.capacity) out.Reserve(kLargeBuffer + kOverhead);
+  if (out.end + count > out.capacity) out.Reserve(kLargeBuffer + kRoomBesideContent);
   std::memcpy(out.data.get() + out.end, from, count);
   out.end += count;
   return size;
@@ -115,7 +133,23 @@ int TlsSession::CheckCertificate(int ok, X509_STORE_CTX* store) {
   return 1;
 }
 
+void TlsSession::TakeSecret(const SSL* ssl, const char* line) {
+  auto* const session = static_cast<TlsSession*>(SSL_get_app_data(ssl));
+  const std::string_view text(line);
+  RecordProtection::Secret* secret = nullptr;
+  if (text.starts_with("CLIENT_TRAFFIC_SECRET_0 ")) secret = &session->client_secret_;
+  if (text.starts_with("SERVER_TRAFFIC_SECRET_0 ")) secret = &session->server_secret_;
+  if (secret == nullptr) return;
+  size_t bytes = 0;
+  const char* const digits = line + text.rfind(' ') + 1;
+  if (OPENSSL_hexstr2buf_ex(secret->data(), secret->size(), &bytes, digits, '\0') == 1 &&
+      bytes == secret->size()) {
+    session->secrets_++;
+  }
+}
+
 bool TlsSession::Handshake() {
+  if (!ssl_) return true;
   ERR_clear_error();
   const int done = SSL_do_handshake(ssl_.get());
   if (done != 1) {
@@ -127,13 +161,35 @@ bool TlsSession::Handshake() {
   if (!x509) Throw(ErrorCode::kDenied, peer_, " presents no certificate");
   peer_name_ = CertificateName(x509.get());
   peer_serial_ = CertificateSerial(x509.get());
-  established_ = true;
+  CheckHandOver();
+  const bool is_server = credentials_->side == TlsSide::kServer;
+  encryption_.emplace(is_server ? server_secret_ : client_secret_, records_of_a_key_);
+  decryption_.emplace(is_server ? client_secret_ : server_secret_);
+  ssl_.reset();
   return true;
 }
 
+// Checks that no record was made or read with the keys that this class uses from now on: a nonce
+// that is used twice would disclose them.
+void TlsSession::CheckHandOver() const {
+  const SSL_CIPHER* const cipher = SSL_get_current_cipher(ssl_.get());
+  const bool is_right = secrets_ == 2 && cipher != nullptr &&
+                        SSL_CIPHER_get_protocol_id(cipher) == kAes128GcmSha256 &&
+                        SSL_get_num_tickets(ssl_.get()) == 0 && SSL_has_pending(ssl_.get()) == 0 &&
+                        SSL_get_read_ahead(ssl_.get()) == 0;
+  if (!is_right) {
+    Throw(ErrorCode::kInternal, "OpenSSL has not handed over the TLS connection with ", peer_);
+  }
+}
+
 std::span<std::byte> TlsSession::InputRoom() {
-  if (in_.begin == in_.end) in_.begin = in_.end = 0;
-  if (filled_ && established_) in_.Reserve(kLargeBuffer);
+  if (in_.begin > 0) {
+    // What is left is a part of a record.
+    std::memmove(in_.data.get(), in_.data.get() + in_.begin, in_.size());
+    in_.end -= in_.begin;
+    in_.begin = 0;
+  }
+  if (filled_ && !ssl_) in_.Reserve(kLargeBuffer);
   return {in_.data.get() + in_.end, in_.capacity - in_.end};
 }
 
@@ -154,18 +210,28 @@ void TlsSession::Received(size_t bytes) {
         "with --keys, or connect without keys");
 }
 
+// Appends a record, for which there is room, to Output().
+void TlsSession::Seal(ContentType type, std::span<const std::byte> content) {
+  out_.end += encryption_->Seal(type, content, out_.data.get() + out_.end);
+}
+
+void TlsSession::UpdateSendingKey() {
+  Seal(ContentType::kHandshake, kKeyUpdate);
+  encryption_->Update();
+  update_is_due_ = false;
+}
+
 size_t TlsSession::Encrypt(std::span<const std::byte> plain) {
-  if (plain.size() >= kRecordBytes) out_.Reserve(kLargeBuffer + kOverhead);
+  if (failure_) throw Error(*failure_);
+  if (plain.size() >= kRecordBytes) out_.Reserve(kLargeBuffer + kRoomBesideContent);
   const size_t count = std::min(plain.size(), kRecordBytes);
-  if (out_.end + count + kOverhead > out_.capacity) {
+  if (out_.end + count + kRoomBesideContent > out_.capacity) {
     if (out_.end > 0) return 0;
-    out_.Reserve(kLargeBuffer + kOverhead);
+    out_.Reserve(kLargeBuffer + kRoomBesideContent);
   }
-  ERR_clear_error();
-  size_t written = 0;
-  const int done = SSL_write_ex(ssl_.get(), plain.data(), count, &written);
-  if (done != 1) ThrowFailure(SSL_get_error(ssl_.get(), done));
-  return written;
+  if (update_is_due_ || encryption_->needs_update()) UpdateSendingKey();
+  Seal(ContentType::kApplicationData, plain.first(count));
+  return count;
 }
 
 std::span<const std::byte> TlsSession::Output() {
@@ -179,31 +245,83 @@ std::span<const std::byte> TlsSession::Output() {
 
 void TlsSession::Sent() { sending_.begin = sending_.end = 0; }
 
+size_t TlsSession::TakeSpare(std::span<std::byte> out) {
+  const size_t count = std::min(out.size(), spare_.size());
+  if (count > 0) std::memcpy(out.data(), spare_.data.get() + spare_.begin, count);
+  spare_.begin += count;
+  return count;
+}
+
 size_t TlsSession::Decrypt(std::span<std::byte> out) {
-  size_t total = 0;
+  if (failure_) throw Error(*failure_);
+  size_t total = TakeSpare(out);
   while (total < out.size() && !closed_) {
-    ERR_clear_error();
-    size_t count = 0;
-    const int done = SSL_read_ex(ssl_.get(), out.data() + total, out.size() - total, &count);
-    if (done == 1) {
-      total += count;
-      continue;
-    }
-    const int error = SSL_get_error(ssl_.get(), done);
-    if (error == SSL_ERROR_WANT_READ) break;
-    if (error == SSL_ERROR_ZERO_RETURN) {
-      closed_ = true;
-      break;
-    }
-    ThrowFailure(error);
+    if (in_.size() < RecordProtection::kHeaderBytes) break;
+    const auto length = RecordProtection::RecordLength(in_.data.get() + in_.begin);
+    if (!length) ThrowBroken("a record has no valid header");
+    if (in_.size() < *length) break;
+    total += DecryptRecord(out.subspan(total));
   }
   return total;
 }
 
+// Decrypts the next record, which has come as a whole, directly to `out` if it fits there.
+size_t TlsSession::DecryptRecord(std::span<std::byte> out) {
+  const std::byte* const record = in_.data.get() + in_.begin;
+  const size_t length = *RecordProtection::RecordLength(record);
+  const bool fits = out.size() >= length - RecordProtection::kOverhead;
+  if (!fits) spare_.Reserve(kSpareBytes);
+  std::byte* const to = fits ? out.data() : spare_.data.get();
+  const auto opened = decryption_->Open({record, length}, to);
+  in_.begin += length;
+  if (!opened) ThrowBroken("a record is damaged, repeated or missing");
+  switch (opened->type) {
+    case ContentType::kApplicationData:
+      if (opened->bytes > 0) data_since_update_ = true;
+      if (fits) return opened->bytes;
+      spare_.begin = 0;
+      spare_.end = opened->bytes;
+      return TakeSpare(out);
+    case ContentType::kAlert:
+      HandleAlert({to, opened->bytes});
+      return 0;
+    case ContentType::kHandshake:
+      HandleKeyUpdate({to, opened->bytes});
+      return 0;
+  }
+  ThrowBroken("a record has an unknown type");
+}
+
+void TlsSession::HandleAlert(std::span<const std::byte> alert) {
+  if (alert.size() != std::size(kCloseNotify)) ThrowBroken("an alert has a wrong length");
+  const int description = std::to_integer<int>(alert[1]);
+  if (description == SSL_AD_CLOSE_NOTIFY) {
+    closed_ = true;
+    return;
+  }
+  if (const auto refusal = RefusalByPeer(SSL_AD_REASON_OFFSET + description)) {
+    failure_ = refusal;
+    throw Error(*refusal);
+  }
+  ThrowBroken(StrCat("the peer reports: ", SSL_alert_desc_string_long(description)));
+}
+
+// A change of the peer's key is the only message of a handshake that may come after it.
+void TlsSession::HandleKeyUpdate(std::span<const std::byte> message) {
+  const bool is_update = message.size() == std::size(kKeyUpdate) &&
+                         std::equal(message.begin(), message.end() - 1, std::begin(kKeyUpdate)) &&
+                         std::to_integer<int>(message.back()) <= SSL_KEY_UPDATE_REQUESTED;
+  if (!is_update) ThrowBroken("a message of the handshake came after it");
+  if (!data_since_update_) ThrowBroken("the peer changes its key without sending anything");
+  data_since_update_ = false;
+  decryption_->Update();
+  if (std::to_integer<int>(message.back()) == SSL_KEY_UPDATE_REQUESTED) update_is_due_ = true;
+}
+
 void TlsSession::Close() {
-  ERR_clear_error();
-  if (established_) SSL_shutdown(ssl_.get());
-  ERR_clear_error();
+  if (!encryption_) return;
+  out_.Reserve(out_.end + RecordProtection::kOverhead + std::size(kCloseNotify));
+  Seal(ContentType::kAlert, kCloseNotify);
 }
 
 std::optional<Error> TlsSession::ProblemOfCertificate() const {
@@ -268,14 +386,19 @@ void TlsSession::ThrowFailure(int ssl_error) {
   if (ssl_error == SSL_ERROR_WANT_WRITE) {
     Throw(ErrorCode::kUnavailable, peer_, " sends TLS control messages and reads no answers");
   }
-  const auto problem = established_ ? std::nullopt : ProblemOfCertificate();
+  const auto problem = ProblemOfCertificate();
   const int reason = ERR_GET_REASON(ERR_peek_last_error());
   const auto refusal = RefusalByPeer(reason);
   const std::string text = TakeOpenSslError();
   if (problem) throw Error(*problem);
   if (refusal) throw Error(*refusal);
-  if (!established_) Throw(ErrorCode::kDenied, "the TLS handshake with ", peer_, " failed: ", text);
-  Throw(ErrorCode::kUnavailable, "the TLS connection with ", peer_, " is broken: ", text);
+  Throw(ErrorCode::kDenied, "the TLS handshake with ", peer_, " failed: ", text);
+}
+
+void TlsSession::ThrowBroken(const std::string& why) {
+  failure_.emplace(ErrorCode::kUnavailable,
+                   StrCat("the TLS connection with ", peer_, " is broken: ", why));
+  throw Error(*failure_);
 }
 
 }  // namespace graphd

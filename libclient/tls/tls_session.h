@@ -7,6 +7,7 @@
 #include <string>
 
 #include "graphd/error.h"
+#include "tls/record_protection.h"
 #include "tls/tls_credentials.h"
 
 namespace graphd {
@@ -15,12 +16,16 @@ namespace graphd {
 //
 //   while (!session.Handshake()) { send Output(); receive into InputRoom(); }
 //
-// OpenSSL makes one record of 16 KiB at a time. Records are collected in a buffer of 256 KiB, and
-// received through another one, so that a system call moves many of them.
+// OpenSSL makes the handshake; the records after it are encrypted and decrypted here, from and to
+// the caller's memory. Records are collected in a buffer of 256 KiB, and received through another
+// one, so that a system call moves many of them.
 class TlsSession {
  public:
   // `peer`: how messages name the other side.
-  TlsSession(std::shared_ptr<const TlsCredentials> credentials, std::string peer);
+  // `records_of_a_key`: how many records are encrypted before the key is changed.
+  TlsSession(std::shared_ptr<const TlsCredentials> credentials, std::string peer,
+             uint64_t records_of_a_key = RecordProtection::kRecordsOfAKey);
+  ~TlsSession();
   TlsSession(const TlsSession&) = delete;
   TlsSession& operator=(const TlsSession&) = delete;
 
@@ -29,22 +34,22 @@ class TlsSession {
   // tells the peer.
   bool Handshake();
 
-  // Returns room for encrypted bytes from the peer; Received reports how many came. All bytes that
-  // came before have been taken.
+  // Returns room for encrypted bytes from the peer; Received reports how many came. Handshake or
+  // Decrypt has taken all that it could of what came before.
   std::span<std::byte> InputRoom();
   void Received(size_t bytes);
 
   // Encrypts a prefix of `plain`, at most a record, and returns its length; 0 if Output() has no
-  // room for another record.
+  // room for another record. Called after the handshake.
   size_t Encrypt(std::span<const std::byte> plain);
-  // Returns the encrypted bytes to be sent. They stay in place until Sent, which drops them;
-  // meanwhile nothing can be encrypted, but Decrypt may be called.
+  // Returns the encrypted bytes to be sent. They stay in place until Sent, which drops them.
   std::span<const std::byte> Output();
   void Sent();
 
   // Decrypts at most out.size() bytes and returns their number. 0: more input is needed, or the
-  // peer has closed its side (is_closed). Throws Error(kUnavailable) if a record is damaged, and
-  // Error(kDenied) if the peer has refused our certificate after its handshake.
+  // peer has closed its side (is_closed). May overwrite all of `out`. Throws Error(kUnavailable) if
+  // a record is damaged, and Error(kDenied) if the peer has refused our certificate after its
+  // handshake. After an error, the session is of no use: Encrypt and Decrypt throw it again.
   size_t Decrypt(std::span<std::byte> out);
   bool is_closed() const noexcept { return closed_; }
   // Adds to Output() that we close our side.
@@ -55,10 +60,12 @@ class TlsSession {
   const std::string& peer_serial() const noexcept { return peer_serial_; }
   const TlsCredentials& credentials() const noexcept { return *credentials_; }
 
-  // The callback of OpenSSL that decides about the peer's certificate.
+  // The callbacks of OpenSSL that decide about the peer's certificate, and that take the secrets of
+  // the handshake (in the form of NSS's key log).
   static int CheckCertificate(int ok, X509_STORE_CTX* store);
+  static void TakeSecret(const SSL* ssl, const char* line);
 
-  static constexpr size_t kRecordBytes = size_t{16} << 10;
+  static constexpr size_t kRecordBytes = RecordProtection::kMostContent;
 
  private:
   // Bytes in a buffer: those from begin to end are in use.
@@ -72,16 +79,32 @@ class TlsSession {
   static int ReadBytes(BIO* bio, char* to, int size);
   static int WriteBytes(BIO* bio, const char* from, int size);
   [[noreturn]] void ThrowFailure(int ssl_error);
+  [[noreturn]] void ThrowBroken(const std::string& why);
+  void CheckHandOver() const;
+  void Seal(ContentType type, std::span<const std::byte> content);
+  void UpdateSendingKey();
+  size_t DecryptRecord(std::span<std::byte> out);
+  size_t TakeSpare(std::span<std::byte> out);
+  void HandleAlert(std::span<const std::byte> alert);
+  void HandleKeyUpdate(std::span<const std::byte> message);
   std::optional<Error> ProblemOfCertificate() const;
   std::optional<Error> RefusalByPeer(int reason) const;
 
   const std::shared_ptr<const TlsCredentials> credentials_;
   const std::string peer_;
-  SslPtr ssl_;
+  const uint64_t records_of_a_key_;
+  SslPtr ssl_;  // null after the handshake
+  RecordProtection::Secret client_secret_{}, server_secret_{};
+  int secrets_ = 0;
+  std::optional<RecordProtection> encryption_, decryption_;  // after the handshake
   Bytes in_, out_, sending_;
+  Bytes spare_;          // what was decrypted of a record and did not fit into the caller's memory
   bool filled_ = false;  // the last input filled its buffer: more is waiting
-  bool closed_ = false, established_ = false;
+  bool closed_ = false;
+  std::optional<Error> failure_;  // the error after which nothing more is decrypted or encrypted
   bool has_received_ = false;
+  bool update_is_due_ = false;     // the peer asks that we change our key
+  bool data_since_update_ = true;  // the peer has sent data since it changed its key
   std::string peer_name_, peer_serial_;
 };
 

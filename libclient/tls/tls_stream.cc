@@ -114,7 +114,7 @@ kj::Promise<void> TlsStream::WriteMore(Rest& rest) {
 }
 
 void TlsStream::shutdownWrite() {
-  session_->Close();
+  OrDisconnect([&] { session_->Close(); });
   const auto output = session_->Output();
   closing_ = socket_->write(output.data(), output.size())
                  .then([this] {

@@ -9,13 +9,13 @@
 #include <sys/socket.h>
 
 #include <cstring>
-#include <random>
 #include <thread>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/strings.h"
+#include "tests/unit/tls/random_bytes.h"
 #include "tests/unit/tls/test_keys.h"
 #include "tls/tls_connect.h"
 
@@ -129,13 +129,6 @@ class Client {
   kj::Own<TlsStream> stream_;
 };
 
-std::vector<kj::byte> RandomBytes(size_t count, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<kj::byte> bytes(count);
-  for (kj::byte& each : bytes) each = static_cast<kj::byte>(random());
-  return bytes;
-}
-
 // Returns the error of a client's handshake, and that of the server.
 std::pair<std::string, std::string> HandshakeErrors(std::shared_ptr<const TlsCredentials> server,
                                                     std::shared_ptr<const TlsCredentials> client) {
@@ -159,7 +152,7 @@ TEST(TlsStreams, CarryMessagesOfAllSizes) {
     Client client(echo.TakeClientEnd(), keys.Client());
     const size_t most = piece == 1 ? 20000 : 3000000;
     for (const size_t size : {0UL, 1UL, 7UL, 16383UL, 16384UL, 16385UL, 262144UL, 3000000UL}) {
-      const auto message = RandomBytes(std::min(size, most), size);
+      const auto message = RandomBytes<std::vector<kj::byte>>(std::min(size, most), size);
       EXPECT_EQ(client.Echo(message), message) << size << " in pieces of " << piece;
     }
   }
@@ -298,7 +291,7 @@ TEST(TlsHandshakes, GarbageAndEndsAreErrors) {
                            kPatience),
               StartsWith("denied: "));
   for (uint64_t seed = 0; seed < 50; seed++) {
-    auto bytes = RandomBytes(500, seed);
+    auto bytes = RandomBytes<std::vector<kj::byte>>(500, seed);
     bytes[0] = 0x16;
     EXPECT_THAT(ErrorAgainst({bytes.begin(), bytes.end()}, true, kPatience),
                 AnyOf(StartsWith("denied: "), StartsWith("unavailable: ")));
@@ -310,7 +303,7 @@ TEST(TlsHandshakes, GarbageFromClientsIsAnErrorAtEveryPoint) {
   for (uint64_t seed = 0; seed < 50; seed++) {
     EchoServer echo(keys.Server());
     const UniqueFd fd = echo.TakeClientEnd();
-    auto bytes = RandomBytes(500, seed);
+    auto bytes = RandomBytes<std::vector<kj::byte>>(500, seed);
     if (seed % 2 == 0) {
       bytes[0] = 0x16;
     } else {
