@@ -118,7 +118,18 @@ KeptGraph LoadPartitions(const DaemonOptions& options, const PartConfig& config,
 // added to `loaded`. `each` is called after each array.
 std::shared_ptr<ServedGraph> Serve(const DaemonOptions& options, KeptGraph& loaded,
                                    uint64_t data_hash, const std::function<void()>& each) {
-  auto graph = std::make_shared<ServedGraph>(loaded.partitions, std::exchange(loaded.indexes, {}),
+  // Arrays of earlier values of --index are left out, so that their memory is free.
+  const ServedGraph::Indexes kept = std::exchange(loaded.indexes, {});
+  ServedGraph::Indexes declared;
+  for (const std::string& text : options.indexes) {
+    const EdgeIndexSpec spec = ParseIndex(loaded.partitions.at(0)->meta().schema, text);
+    for (const auto& [key, made] : kept) {
+      const bool is_below =
+          key.second.kind == EdgeIndexKind::kOut && key.second.etype == spec.etype;
+      if (key.second == spec || is_below) declared[key] = made;
+    }
+  }
+  auto graph = std::make_shared<ServedGraph>(loaded.partitions, std::move(declared),
                                              DataId(loaded.files, data_hash),
                                              std::array{loaded.node_owners, loaded.edge_owners});
   loaded.node_owners = graph->owners(/*is_edge=*/false).segment;
@@ -126,7 +137,7 @@ std::shared_ptr<ServedGraph> Serve(const DaemonOptions& options, KeptGraph& load
   for (const std::string& text : options.indexes) {
     const EdgeIndexSpec spec = ParseIndex(graph->meta().schema, text);
     for (PartId part : options.parts) {
-      loaded.indexes[{part, spec}] = graph->indexes(part)->Get(spec);
+      loaded.indexes[{part, spec}] = graph->indexes(part)->Keep(spec);
       each();
     }
   }

@@ -103,7 +103,7 @@ kj::Promise<void> EdgeQueries::FindEdges(FindEdgesContext context, const Request
     const NodeMap& nodes = of.book.nodes();
     std::vector<int64_t> src(count), dst(count);
     job->ids.CopyRows(0, count, {of.book.edges(), etype}, part, scratch.rows);
-    graphd::FindEdges(partition->csc(etype), indexes->Inverse(etype), scratch.rows, src, dst);
+    graphd::FindEdges(partition->csc(etype), indexes->Inverse(etype).get(), scratch.rows, src, dst);
     const NodeTypeId src_type = of.schema.src_type(etype), dst_type = of.schema.dst_type(etype);
     for (int64_t& row : dst) row = nodes.FromLocalRow(part, dst_type, row);
     job->out.push_back(Pack(*buffers, src, IdBytes(nodes.count(src_type))));
@@ -149,7 +149,7 @@ kj::Promise<void> EdgeQueries::HasEdges(HasEdgesContext context, const RequestPt
     job->dst.CopyRows(0, count, {of, dst}, partition->id(), scratch.rows);
     job->src.Copy(0, count, of.count(src), scratch.ids);
     std::vector<uint8_t> found(count);
-    graphd::HasEdges(partition->csc(etype), indexes->Sorted(etype), scratch.rows, scratch.ids,
+    graphd::HasEdges(partition->csc(etype), indexes->Sorted(etype).get(), scratch.rows, scratch.ids,
                      found);
     job->out.push_back(Pack(*buffers, found));
   };
@@ -190,12 +190,12 @@ kj::Promise<void> EdgeQueries::Degrees(DegreesContext context, const RequestPtr&
     if (out) {
       job->ids.Copy(0, count, nodes.count(type), scratch.ids);
       scratch.rows.resize(count);
-      indexes->Out(etype).RowsOf(scratch.ids, scratch.rows);
+      indexes->Out(etype)->RowsOf(scratch.ids, scratch.rows);
     } else {
       job->ids.CopyRows(0, count, {nodes, type}, partition->id(), scratch.rows);
     }
     std::vector<int64_t> counts(count);
-    graphd::Degrees(indexes->Rows(etype, out), scratch.rows, counts);
+    graphd::Degrees(*indexes->Rows(etype, out), scratch.rows, counts);
     job->out.push_back(Pack(*buffers, counts, 4));  // a row has fewer than 2^32 edges
   };
   request->SetState(RequestState::kWaitsForIndex);
@@ -240,7 +240,7 @@ kj::Promise<void> EdgeQueries::Induced(InducedContext context, const RequestPtr&
     }
     const Csc& csc = partition->csc(etype);
     InducedEdges edges;
-    FindInducedEdges(csc, indexes->Sorted(etype), scratch.rows, ids, edges, kMaxInduced);
+    FindInducedEdges(csc, indexes->Sorted(etype).get(), scratch.rows, ids, edges, kMaxInduced);
     std::vector<int64_t> edge_ids(edges.slots.size());
     WriteEdgeIds(*partition, etype, csc, edges.slots, edge_ids.data());
     job->out.push_back(Pack(*buffers, edges.counts));

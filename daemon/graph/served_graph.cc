@@ -16,11 +16,38 @@
 namespace graphd {
 namespace {
 
+// The derived arrays of all partitions, of which some may be dropped. Filled before it is used.
+using AllIndexes = std::vector<std::weak_ptr<EdgeIndexes>>;
+
+// Drops derived arrays that were not used for a while, partition by partition, until `bytes` are
+// available or none is left.
+void DropIdleIndexes(const AllIndexes& all, uint64_t bytes,
+                     const ServedGraph::IndexMemory& memory) {
+  for (const auto& each : all) {
+    const std::shared_ptr<EdgeIndexes> indexes = each.lock();
+    // Memory that a trainer has mapped is not freed, so that one round may not be enough.
+    for (bool go_on = indexes != nullptr; go_on;) {
+      const uint64_t available = memory.available().bytes;
+      if (available >= bytes) return;
+      go_on = false;
+      for (const auto& dropped : indexes->DropIdle(bytes - available, memory.idle)) {
+        LogInfo("dropped the ", dropped.spec.ToString(), ", partition ", indexes->partition()->id(),
+                ": ", HumanBytes(dropped.bytes),
+                ", not used for a while, to make room for another");
+        go_on = true;
+      }
+    }
+  }
+}
+
 // Builds a derived array. Throws Error(kOverloaded) if there is not enough memory for it.
 EdgeIndexes::Made BuildWithinMemory(const Partition& partition, const EdgeIndexSpec& spec,
-                                    const EdgeIndexes::Made& by_source) {
+                                    const EdgeIndexes::Made& by_source, const AllIndexes& all,
+                                    const ServedGraph::IndexMemory& memory) {
   const std::string what = StrCat("the ", spec.ToString(), ", partition ", partition.id());
-  CheckMemory(EstimateEdgeIndexBytes(partition, spec), AvailableMemory(), what);
+  const uint64_t bytes = EstimateEdgeIndexBytes(partition, spec);
+  DropIdleIndexes(all, bytes, memory);
+  CheckMemory(bytes, memory.available(), what);
   const auto start = Clock::now();
   auto made = BuildEdgeIndex(partition, spec, by_source);
   LogInfo("made ", what, ": ", HumanBytes(made->size()), " in ", SecondsSince(start), " s");
@@ -60,22 +87,24 @@ ServedGraph::Owners ShareOwners(const IdMap& map, const char* what,
 
 ServedGraph::ServedGraph(std::vector<std::shared_ptr<const Partition>> partitions, Indexes made,
                          uint64_t data_id,
-                         std::array<std::shared_ptr<const Segment>, 2> made_owners)
+                         std::array<std::shared_ptr<const Segment>, 2> made_owners,
+                         IndexMemory index_memory)
     : partitions_(std::move(partitions)), data_id_(data_id) {
   GRAPHD_CHECK(!partitions_.empty(), "a daemon serves at least one partition");
   meta_ = partitions_[0]->shared_meta();
   const auto ready = std::make_shared<const Indexes>(std::move(made));
+  const auto all = std::make_shared<AllIndexes>();
   node_owners_ = ShareOwners(meta_->book.nodes(), "node", std::move(made_owners[0]));
   edge_owners_ = ShareOwners(meta_->book.edges(), "edge", std::move(made_owners[1]));
   for (const auto& partition : partitions_) {
     const PartId id = partition->id();
     indexes_[id] = std::make_shared<EdgeIndexes>(
-        partition,
-        [partition, ready](const EdgeIndexSpec& spec, const EdgeIndexes::Made& by_source) {
+        partition, [=](const EdgeIndexSpec& spec, const EdgeIndexes::Made& by_source) {
           const auto found = ready->find({partition->id(), spec});
-          return found != ready->end() ? found->second
-                                       : BuildWithinMemory(*partition, spec, by_source);
+          if (found != ready->end()) return found->second;
+          return BuildWithinMemory(*partition, spec, by_source, *all, index_memory);
         });
+    all->push_back(indexes_[id]);
     std::vector<PageBytes> pages = PagesOf(*partition);
     const std::string most = pages.empty() ? PageKindName(PageKind::kSmall) : pages.front().pages;
     status_.push_back({id, meta_->book.nodes().count_in(id), meta_->book.edges().count_in(id),

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <array>
+#include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
+#include "base/memory_limit.h"
 #include "graph/partition.h"
 #include "sampling/index/edge_indexes.h"
 #include "wire/status.h"
@@ -20,13 +24,24 @@ class ServedGraph {
   // Derived arrays by partition.
   using Indexes = std::map<std::pair<PartId, EdgeIndexSpec>, EdgeIndexes::Made>;
 
+  // What decides whether a derived array may be built, and which others are dropped for it.
+  struct IndexMemory {
+    std::function<MemoryLimit()> available = AvailableMemory;
+    Clock::duration idle = std::chrono::minutes(1);  // arrays that were used since are not dropped
+  };
+
   // `partitions` are of one graph, at least one. Derived arrays in `made` need not be built.
   // `data_id` identifies what the partitions were loaded from; 0: nothing does. `made_owners`, by
   // is_edge, are segments of owners that need not be made, or null. Throws Error(kOverloaded) if
   // there is no memory to share a mapped book.
   explicit ServedGraph(std::vector<std::shared_ptr<const Partition>> partitions, Indexes made = {},
                        uint64_t data_id = 0,
-                       std::array<std::shared_ptr<const Segment>, 2> made_owners = {});
+                       std::array<std::shared_ptr<const Segment>, 2> made_owners = {})
+      : ServedGraph(std::move(partitions), std::move(made), data_id, std::move(made_owners),
+                    IndexMemory()) {}
+  ServedGraph(std::vector<std::shared_ptr<const Partition>> partitions, Indexes made,
+              uint64_t data_id, std::array<std::shared_ptr<const Segment>, 2> made_owners,
+              IndexMemory index_memory);
 
   const GraphMeta& meta() const noexcept { return *meta_; }
   uint64_t data_id() const noexcept { return data_id_; }
@@ -50,8 +65,9 @@ class ServedGraph {
     std::shared_ptr<EdgeIndexes> indexes;
   };
   Found Find(PartId part, EdgeTypeId etype) const;
-  // Returns the derived arrays of a partition. Each is built when it is first needed, which throws
-  // Error(kOverloaded) if memory is short.
+  // Returns the derived arrays of a partition. Each is built when it is first needed. If memory is
+  // short, this drops others that were not used for a while, and throws Error(kOverloaded) if that
+  // is not enough.
   std::shared_ptr<EdgeIndexes> indexes(PartId part) const;
   std::vector<PartitionStatus> status() const;
   // Returns the bytes of the partitions and of the derived arrays that are built.

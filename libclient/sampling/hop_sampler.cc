@@ -11,11 +11,12 @@ void HopSampler::Run(const Partition& partition, EdgeIndexes& indexes, const App
                      const HopSeeds& seeds, SampledEdges<Id>& out, const Admit& admit) {
   const SamplingRule& rule = applied.rule;
   const bool outward = rule.direction == Direction::kOut;
-  const Csc& csc = indexes.Rows(rule.etype, outward);
+  const std::shared_ptr<const Csc> selected = indexes.Rows(rule.etype, outward);
+  const Csc& csc = *selected;
   const PartitionBook& book = partition.meta().book;
   rows_.resize(seeds.ids.size());
   if (outward) {
-    indexes.Out(rule.etype).RowsOf(seeds.ids, rows_);
+    indexes.Out(rule.etype)->RowsOf(seeds.ids, rows_);
   } else {
     const IdMap& nodes = book.nodes();
     const NodeTypeId type = SeedType(partition.meta().schema, rule);
@@ -44,11 +45,15 @@ void HopSampler::Run(const Partition& partition, EdgeIndexes& indexes, const App
   }
   EdgeSource source;
   source.csc = &csc;
+  std::shared_ptr<const OrderIndex> order;
+  std::shared_ptr<const AliasIndex> alias;
   if (!rule.column.empty()) {
     if (rule.method == SamplingMethod::kTopK || IsTemporal(rule.method)) {
-      source.order = &indexes.Order(rule.etype, outward, rule.column);
+      order = indexes.Order(rule.etype, outward, rule.column);
+      source.order = order.get();
     } else {
-      source.alias = &indexes.Alias(rule.etype, outward, rule.column);
+      alias = indexes.Alias(rule.etype, outward, rule.column);
+      source.alias = alias.get();
     }
   }
   if (!applied.exclude.empty()) {

@@ -63,8 +63,8 @@ void EdgeQueries::FindEdges(EdgeTypeId etype, std::span<const int64_t> ids, std:
         PartAnswer& to = answers[Index(p)];
         std::vector<int64_t> rows;
         LocalRows({edges, etype}, p, some.ids, rows);
-        graphd::FindEdges(access_.mapped(p)->csc(etype), access_.indexes(p).Inverse(etype), rows,
-                          to.a, to.b);
+        graphd::FindEdges(access_.mapped(p)->csc(etype), access_.indexes(p).Inverse(etype).get(),
+                          rows, to.a, to.b);
         const NodeTypeId type = access_.meta().schema.dst_type(etype);
         for (int64_t& row : to.b) row = access_.meta().book.nodes().FromLocalRow(p, type, row);
         access_.CountMapped(p, {.calls = 1});
@@ -107,8 +107,8 @@ void EdgeQueries::HasEdges(EdgeTypeId etype, std::span<const int64_t> src,
         PartAnswer& to = answers[Index(p)];
         std::vector<int64_t> rows;
         LocalRows({nodes, dst_type}, p, some.ids, rows);
-        graphd::HasEdges(access_.mapped(p)->csc(etype), access_.indexes(p).Sorted(etype), rows,
-                         to.a, to.found);
+        graphd::HasEdges(access_.mapped(p)->csc(etype), access_.indexes(p).Sorted(etype).get(),
+                         rows, to.a, to.found);
         access_.CountMapped(p, {.calls = 1});
       });
   for (size_t p = 0; p < answers.size(); p++) {
@@ -140,11 +140,11 @@ void EdgeQueries::Degrees(EdgeTypeId etype, Direction direction, std::span<const
       [&](PartId p, const OwnerSplit::Part& some) {
         std::vector<int64_t> rows(some.ids.size());
         if (out) {
-          access_.indexes(p).Out(etype).RowsOf(some.ids, rows);
+          access_.indexes(p).Out(etype)->RowsOf(some.ids, rows);
         } else {
           LocalRows({nodes, type}, p, some.ids, rows);
         }
-        graphd::Degrees(access_.indexes(p).Rows(etype, out), rows, answers[Index(p)].a);
+        graphd::Degrees(*access_.indexes(p).Rows(etype, out), rows, answers[Index(p)].a);
         access_.CountMapped(p, {.calls = 1});
       });
   std::fill(degrees.begin(), degrees.end(), 0);
@@ -182,8 +182,8 @@ void EdgeQueries::Induced(EdgeTypeId etype, std::span<const int64_t> seeds,
         LocalRows({nodes, type}, p, some.ids, rows);
         InducedEdges edges;
         const Partition& partition = *access_.mapped(p);
-        FindInducedEdges(partition.csc(etype), access_.indexes(p).Sorted(etype), rows, members,
-                         edges);
+        FindInducedEdges(partition.csc(etype), access_.indexes(p).Sorted(etype).get(), rows,
+                         members, edges);
         InducedPart& to = answers[Index(p)];
         to.counts = std::move(edges.counts);
         to.indices = std::move(edges.positions);

@@ -23,17 +23,18 @@ EdgeIndexes::EdgeIndexes(std::shared_ptr<const Partition> partition, Make make)
 
 EdgeIndexes::Entry EdgeIndexes::MakeAndOpen(const EdgeIndexSpec& spec) {
   auto opened = std::make_shared<Opened>();
-  opened->segment = make_(spec, spec.out ? Out(spec.etype).segment() : nullptr);
+  if (spec.out) opened->by_source = Out(spec.etype);
+  opened->segment = make_(spec, spec.out ? opened->by_source->segment() : nullptr);
   switch (spec.kind) {
     case EdgeIndexKind::kOut:
       opened->view.emplace<OutIndex>(opened->segment);
       break;
     case EdgeIndexKind::kAlias:
-      opened->view.emplace<AliasIndex>(opened->segment, Rows(spec.etype, spec.out),
+      opened->view.emplace<AliasIndex>(opened->segment, *Rows(spec.etype, spec.out),
                                        partition_->edge_feature(spec.etype, spec.column).ReadAll());
       break;
     case EdgeIndexKind::kOrder:
-      opened->view.emplace<OrderIndex>(opened->segment, Rows(spec.etype, spec.out));
+      opened->view.emplace<OrderIndex>(opened->segment, *Rows(spec.etype, spec.out));
       break;
     case EdgeIndexKind::kInverse:
       opened->view.emplace<InverseIndex>(opened->segment, partition_->csc(spec.etype));
@@ -50,11 +51,12 @@ EdgeIndexes::Entry EdgeIndexes::Open(const EdgeIndexSpec& spec) {
   std::shared_future<Entry> others;
   {
     const MutexLock lock(mutex_);
-    auto [found, is_new] = entries_.try_emplace(spec);
+    auto [found, is_new] = slots_.try_emplace(spec);
+    found->second.last_use = Clock::now();
     if (is_new) {
-      found->second = promise.get_future().share();
+      found->second.entry = promise.get_future().share();
     } else {
-      others = found->second;
+      others = found->second.entry;
     }
   }
   if (others.valid()) return others.get();
@@ -65,31 +67,39 @@ EdgeIndexes::Entry EdgeIndexes::Open(const EdgeIndexSpec& spec) {
   } catch (...) {
     {
       const MutexLock lock(mutex_);
-      entries_.erase(spec);
+      slots_.erase(spec);
     }
     promise.set_exception(std::current_exception());
     throw;
   }
 }
 
-const OutIndex& EdgeIndexes::Out(EdgeTypeId etype) {
-  return std::get<OutIndex>(Open({EdgeIndexKind::kOut, false, etype, ""})->view);
+template <class Index>
+std::shared_ptr<const Index> EdgeIndexes::OpenAs(const EdgeIndexSpec& spec) {
+  const Entry entry = Open(spec);
+  return {entry, &std::get<Index>(entry->view)};
 }
 
-const AliasIndex& EdgeIndexes::Alias(EdgeTypeId etype, bool out, const std::string& column) {
-  return std::get<AliasIndex>(Open({EdgeIndexKind::kAlias, out, etype, column})->view);
+std::shared_ptr<const OutIndex> EdgeIndexes::Out(EdgeTypeId etype) {
+  return OpenAs<OutIndex>({EdgeIndexKind::kOut, false, etype, ""});
 }
 
-const OrderIndex& EdgeIndexes::Order(EdgeTypeId etype, bool out, const std::string& column) {
-  return std::get<OrderIndex>(Open({EdgeIndexKind::kOrder, out, etype, column})->view);
+std::shared_ptr<const AliasIndex> EdgeIndexes::Alias(EdgeTypeId etype, bool out,
+                                                     const std::string& column) {
+  return OpenAs<AliasIndex>({EdgeIndexKind::kAlias, out, etype, column});
 }
 
-const InverseIndex* EdgeIndexes::Inverse(EdgeTypeId etype) {
+std::shared_ptr<const OrderIndex> EdgeIndexes::Order(EdgeTypeId etype, bool out,
+                                                     const std::string& column) {
+  return OpenAs<OrderIndex>({EdgeIndexKind::kOrder, out, etype, column});
+}
+
+std::shared_ptr<const InverseIndex> EdgeIndexes::Inverse(EdgeTypeId etype) {
   if (!partition_->csc(etype).edge_rows) return nullptr;
-  return &std::get<InverseIndex>(Open({EdgeIndexKind::kInverse, false, etype, ""})->view);
+  return OpenAs<InverseIndex>({EdgeIndexKind::kInverse, false, etype, ""});
 }
 
-const SortedIndex* EdgeIndexes::Sorted(EdgeTypeId etype) {
+std::shared_ptr<const SortedIndex> EdgeIndexes::Sorted(EdgeTypeId etype) {
   std::optional<bool> sorted;
   {
     const MutexLock lock(mutex_);
@@ -102,10 +112,10 @@ const SortedIndex* EdgeIndexes::Sorted(EdgeTypeId etype) {
     sorted_[etype] = *sorted;
   }
   if (*sorted) return nullptr;
-  return &std::get<SortedIndex>(Open({EdgeIndexKind::kSorted, false, etype, ""})->view);
+  return OpenAs<SortedIndex>({EdgeIndexKind::kSorted, false, etype, ""});
 }
 
-bool EdgeIndexes::KnowsSorted(EdgeTypeId etype) const {
+bool EdgeIndexes::KnowsSorted(EdgeTypeId etype) {
   {
     const MutexLock lock(mutex_);
     auto found = sorted_.find(etype);
@@ -115,23 +125,57 @@ bool EdgeIndexes::KnowsSorted(EdgeTypeId etype) const {
   return Has({EdgeIndexKind::kSorted, false, etype, ""});
 }
 
-const Csc& EdgeIndexes::Rows(EdgeTypeId etype, bool out) {
-  return out ? Out(etype).csc() : partition_->csc(etype);
+std::shared_ptr<const Csc> EdgeIndexes::Rows(EdgeTypeId etype, bool out) {
+  if (!out) return {partition_, &partition_->csc(etype)};
+  const auto index = Out(etype);
+  return {index, &index->csc()};
 }
 
 EdgeIndexes::Made EdgeIndexes::Get(const EdgeIndexSpec& spec) { return Open(spec)->segment; }
 
-bool EdgeIndexes::Has(const EdgeIndexSpec& spec) const {
+EdgeIndexes::Made EdgeIndexes::Keep(const EdgeIndexSpec& spec) {
+  const Entry entry = Open(spec);
   const MutexLock lock(mutex_);
-  auto found = entries_.find(spec);
-  return found != entries_.end() && IsReady(found->second);
+  if (const auto found = slots_.find(spec); found != slots_.end()) found->second.is_kept = true;
+  return entry->segment;
+}
+
+std::vector<EdgeIndexes::Dropped> EdgeIndexes::DropIdle(uint64_t bytes, Clock::duration idle) {
+  const auto now = Clock::now();
+  std::vector<Dropped> dropped;
+  std::vector<std::shared_future<Entry>> freed;  // after the mutex, because that takes long
+  const MutexLock lock(mutex_);
+  for (uint64_t sum = 0; sum < bytes;) {
+    auto oldest = slots_.end();
+    for (auto slot = slots_.begin(); slot != slots_.end(); ++slot) {
+      const Slot& each = slot->second;
+      if (each.is_kept || !IsReady(each.entry) || now - each.last_use < idle) continue;
+      // Only the map holds it, and others get it from there, with the mutex locked.
+      if (each.entry.get().use_count() > 1) continue;
+      if (oldest == slots_.end() || each.last_use < oldest->second.last_use) oldest = slot;
+    }
+    if (oldest == slots_.end()) break;
+    dropped.push_back({oldest->first, oldest->second.entry.get()->segment->size()});
+    sum += dropped.back().bytes;
+    freed.push_back(std::move(oldest->second.entry));
+    slots_.erase(oldest);
+  }
+  return dropped;
+}
+
+bool EdgeIndexes::Has(const EdgeIndexSpec& spec) {
+  const MutexLock lock(mutex_);
+  auto found = slots_.find(spec);
+  if (found == slots_.end() || !IsReady(found->second.entry)) return false;
+  found->second.last_use = Clock::now();
+  return true;
 }
 
 std::vector<std::pair<EdgeIndexSpec, EdgeIndexes::Made>> EdgeIndexes::All() const {
   const MutexLock lock(mutex_);
   std::vector<std::pair<EdgeIndexSpec, Made>> all;
-  for (const auto& [spec, entry] : entries_) {
-    if (IsReady(entry)) all.emplace_back(spec, entry.get()->segment);
+  for (const auto& [spec, slot] : slots_) {
+    if (IsReady(slot.entry)) all.emplace_back(spec, slot.entry.get()->segment);
   }
   return all;
 }
@@ -139,8 +183,8 @@ std::vector<std::pair<EdgeIndexSpec, EdgeIndexes::Made>> EdgeIndexes::All() cons
 uint64_t EdgeIndexes::bytes() const {
   const MutexLock lock(mutex_);
   uint64_t sum = 0;
-  for (const auto& [spec, entry] : entries_) {
-    if (IsReady(entry)) sum += entry.get()->segment->size();
+  for (const auto& [spec, slot] : slots_) {
+    if (IsReady(slot.entry)) sum += slot.entry.get()->segment->size();
   }
   return sum;
 }

@@ -6,7 +6,9 @@
 #include <memory>
 #include <string>
 #include <variant>
+#include <vector>
 
+#include "base/clock.h"
 #include "base/threads/mutex.h"
 #include "graph/partition.h"
 #include "sampling/index/alias_index.h"
@@ -17,11 +19,11 @@
 
 namespace graphd {
 
-// The derived arrays of one partition, each made when it is first needed and kept for the lifetime
-// of this object. Daemons and standalone mode build the arrays; trainers that map the partition
-// request them from the daemon. References to indexes are valid for the lifetime of this object.
-// Thread-safe: one mutex guards the map, and a thread that requests an index which another thread
-// is making waits for it.
+// The derived arrays of one partition, each made when it is first needed, and kept until DropIdle
+// drops it. Daemons and standalone mode build the arrays; trainers that map the partition request
+// them from the daemon. An index is valid for as long as somebody holds its pointer. Thread-safe:
+// one mutex guards the map, and a thread that requests an index which another thread is making
+// waits for it.
 class EdgeIndexes {
  public:
   using Made = std::shared_ptr<const Segment>;
@@ -36,21 +38,32 @@ class EdgeIndexes {
 
   // Return an index and make it first if needed. If making it fails, they throw its error, and the
   // next call tries again.
-  const OutIndex& Out(EdgeTypeId etype);
-  const AliasIndex& Alias(EdgeTypeId etype, bool out, const std::string& column);
-  const OrderIndex& Order(EdgeTypeId etype, bool out, const std::string& column);
+  std::shared_ptr<const OutIndex> Out(EdgeTypeId etype);
+  std::shared_ptr<const AliasIndex> Alias(EdgeTypeId etype, bool out, const std::string& column);
+  std::shared_ptr<const OrderIndex> Order(EdgeTypeId etype, bool out, const std::string& column);
   // Returns null if the edges are stored in the order of their rows, so that no index is needed.
-  const InverseIndex* Inverse(EdgeTypeId etype);
+  std::shared_ptr<const InverseIndex> Inverse(EdgeTypeId etype);
   // Returns null if the rows are already sorted.
-  const SortedIndex* Sorted(EdgeTypeId etype);
+  std::shared_ptr<const SortedIndex> Sorted(EdgeTypeId etype);
   // Returns whether Sorted(etype) returns without computing anything.
-  bool KnowsSorted(EdgeTypeId etype) const;
+  bool KnowsSorted(EdgeTypeId etype);
   // Returns the rows that `out` selects: false: the partition's own CSC; true: its edges by source.
-  const Csc& Rows(EdgeTypeId etype, bool out);
+  std::shared_ptr<const Csc> Rows(EdgeTypeId etype, bool out);
 
   // Returns the segment of an index, to share it with another process. Makes it first if needed.
   Made Get(const EdgeIndexSpec& spec);
-  bool Has(const EdgeIndexSpec& spec) const;
+  // Returns the same, and keeps the index for the lifetime of this object.
+  Made Keep(const EdgeIndexSpec& spec);
+  struct Dropped {
+    EdgeIndexSpec spec;
+    uint64_t bytes;
+  };
+  // Drops indexes that nobody holds, that Keep has not named and that were not used for the time
+  // `idle`, in the order of their last use, until they have `bytes` together. Returns what was
+  // dropped. Other processes that have mapped an index keep its memory.
+  std::vector<Dropped> DropIdle(uint64_t bytes, Clock::duration idle);
+  // Returns whether an index is made, and counts as a use of it.
+  bool Has(const EdgeIndexSpec& spec);
   // Returns the size in bytes of all indexes made so far.
   uint64_t bytes() const;
   // Returns all indexes made so far.
@@ -58,17 +71,25 @@ class EdgeIndexes {
 
  private:
   struct Opened {
+    std::shared_ptr<const OutIndex> by_source;  // whose arrays an index over its rows uses
     Made segment;
     std::variant<std::monostate, OutIndex, AliasIndex, OrderIndex, InverseIndex, SortedIndex> view;
   };
   using Entry = std::shared_ptr<const Opened>;
+  struct Slot {
+    std::shared_future<Entry> entry;
+    Clock::time_point last_use;
+    bool is_kept = false;
+  };
   Entry Open(const EdgeIndexSpec& spec);
+  template <class Index>
+  std::shared_ptr<const Index> OpenAs(const EdgeIndexSpec& spec);
   Entry MakeAndOpen(const EdgeIndexSpec& spec);
 
   std::shared_ptr<const Partition> partition_;
   Make make_;
   mutable Mutex mutex_;
-  std::map<EdgeIndexSpec, std::shared_future<Entry>> entries_ GRAPHD_GUARDED_BY(mutex_);
+  std::map<EdgeIndexSpec, Slot> slots_ GRAPHD_GUARDED_BY(mutex_);
   std::map<EdgeTypeId, bool> sorted_ GRAPHD_GUARDED_BY(mutex_);
 };
 

@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "tests/unit/sampling/tiny_partition.h"
+
 namespace graphd {
 namespace {
 
@@ -36,6 +40,51 @@ TEST(ParseIndex, ReportsTheExpectedForm) {
   }
   EXPECT_THAT(ErrorOf("out:rates"), HasSubstr("rates"));  // two types have that relation
   EXPECT_THAT(ErrorOf("out:nothing"), HasSubstr("nothing"));
+}
+
+// A graph with three edge features, and as much memory as a test says.
+class IndexMemory : public ::testing::Test {
+ protected:
+  ServedGraph Serve(Clock::duration idle) {
+    testing::TinyGraph graph = testing::Star(1000);
+    for (const char* name : {"a", "b", "c"}) {
+      graph.features.emplace_back(name, testing::Column(std::vector<double>(1000, 1.0)));
+    }
+    partition_ = graph.Build();
+    return ServedGraph({partition_}, {}, 0, {},
+                       {[this] {
+                          return MemoryLimit{available_(), "this test"};
+                        },
+                        idle});
+  }
+  EdgeIndexSpec Alias(const char* column) const {
+    return {EdgeIndexKind::kAlias, false, 0, column};
+  }
+
+  std::shared_ptr<const Partition> partition_;
+  std::function<uint64_t()> available_ = [] { return UINT64_MAX; };
+};
+
+TEST_F(IndexMemory, AnIdleIndexMakesRoomForAnother) {
+  const ServedGraph graph = Serve(Clock::duration::zero());
+  const auto indexes = graph.indexes(partition_->id());
+  indexes->Get(Alias("a"));
+  indexes->Get(Alias("b"));
+  // Beside these two, one byte is missing for a third.
+  const uint64_t all = indexes->bytes() + EstimateEdgeIndexBytes(*partition_, Alias("c")) - 1;
+  available_ = [&] { return all - indexes->bytes(); };
+  indexes->Get(Alias("c"));
+  EXPECT_FALSE(indexes->Has(Alias("a"))) << "it was not used for the longest time";
+  EXPECT_TRUE(indexes->Has(Alias("b")) && indexes->Has(Alias("c")));
+}
+
+TEST_F(IndexMemory, AnIndexThatWasUsedLatelyStays) {
+  const ServedGraph graph = Serve(std::chrono::hours(1));
+  const auto indexes = graph.indexes(partition_->id());
+  indexes->Get(Alias("a"));
+  available_ = [] { return 1; };
+  EXPECT_THROW(indexes->Get(Alias("c")), Error);
+  EXPECT_TRUE(indexes->Has(Alias("a")));
 }
 
 }  // namespace
