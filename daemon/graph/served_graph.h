@@ -24,7 +24,7 @@ class ServedGraph {
   // Derived arrays by partition.
   using Indexes = std::map<std::pair<PartId, EdgeIndexSpec>, EdgeIndexes::Made>;
 
-  // What decides whether a derived array may be built, and which others are dropped for it.
+  // The conditions under which a derived array may be built, and others are dropped for it.
   struct IndexMemory {
     std::function<MemoryLimit()> available = AvailableMemory;
     Clock::duration idle = std::chrono::minutes(1);  // arrays that were used since are not dropped

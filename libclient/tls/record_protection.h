@@ -24,11 +24,11 @@ class RecordProtection {
 
   static constexpr size_t kHeaderBytes = RecordCipher::kHeaderBytes;
   static constexpr size_t kMostContent = size_t{16} << 10;
-  // What a record adds to its content: the header, the content's type and the tag.
+  // The bytes of a record besides its content: the header, the content's type and the tag.
   static constexpr size_t kOverhead = kHeaderBytes + 1 + RecordCipher::kTagBytes;
   // The longest record that a peer may send, which may have padding.
   static constexpr size_t kMostRecord = kHeaderBytes + kMostContent + 256;
-  // As many records may be encrypted with a key (RFC 8446, section 5.5: 2^24.5 of full size).
+  // The number of records that a key may encrypt (RFC 8446, section 5.5: 2^24.5 of full size).
   static constexpr uint64_t kRecordsOfAKey = uint64_t{1} << 24;
 
   // Derives the key from a traffic secret of the handshake. Throws Error(kInternal) if OpenSSL

@@ -184,7 +184,7 @@ void TlsSession::CheckHandOver() const {
 
 std::span<std::byte> TlsSession::InputRoom() {
   if (in_.begin > 0) {
-    // What is left is a part of a record.
+    // The rest is the beginning of a record.
     std::memmove(in_.data.get(), in_.data.get() + in_.begin, in_.size());
     in_.end -= in_.begin;
     in_.begin = 0;

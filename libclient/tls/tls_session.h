@@ -98,7 +98,7 @@ class TlsSession {
   int secrets_ = 0;
   std::optional<RecordProtection> encryption_, decryption_;  // after the handshake
   Bytes in_, out_, sending_;
-  Bytes spare_;          // what was decrypted of a record and did not fit into the caller's memory
+  Bytes spare_;          // the decrypted rest of a record that did not fit into the caller's memory
   bool filled_ = false;  // the last input filled its buffer: more is waiting
   bool closed_ = false;
   std::optional<Error> failure_;  // the error after which nothing more is decrypted or encrypted
