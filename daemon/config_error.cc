@@ -12,7 +12,7 @@
 namespace graphd {
 namespace {
 
-// The beginning of CLI11's message about a key that is no option.
+// The beginning of CLI11's message about a key that is not an option.
 constexpr const char* kUnknownKey = "INI was not able to parse ";
 constexpr size_t kMostEdits = 3;  // between a name and one that it is mistaken for
 

@@ -88,7 +88,7 @@ class JobWatch final : public JobRegistry::Observer {
     LogFailure("the end of a trainer", [&] { steps_.TrainerLeft(job_id, rank); });
   }
   void OnAttemptBegun(const std::string& job_id, uint32_t attempt) override {
-    LogFailure("the begin of an attempt", [&] { steps_.OnAttemptBegun(job_id, attempt); });
+    LogFailure("the start of an attempt", [&] { steps_.OnAttemptBegun(job_id, attempt); });
   }
 
  private:
@@ -386,8 +386,8 @@ class Graphd {
     return options.peer_memory != 0 ? options.peer_memory : PeerMemory::DefaultLimit(TotalMemory());
   }
 
-  // Returns the configuration as it is now. A part config that the server was switched to is no
-  // difference from what runs.
+  // Returns the configuration as it is now. If the server was switched to the part config of the
+  // file, that does not count as a change.
   DaemonOptions ReadAsRunning(const GraphVersions& graphs) const {
     DaemonOptions read = reread_();
     if (IsSamePartConfig(read.part_config, graphs.current()->part_config)) {
@@ -463,7 +463,7 @@ class Graphd {
     return std::min(kReservedDescriptors, descriptors_ / 2);
   }
 
-  // Returns false also if there is no memory to find out.
+  // Returns true if no thread hangs; false also if memory for the check can't be allocated.
   bool NoThreadHangs() {
     bool none = false;
     LogFailure("the watch of threads", [&] { none = threads_.Check(); });

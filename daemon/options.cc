@@ -47,7 +47,7 @@ void CheckPeer(const std::string& text, const std::string& place) {
     Throw(error.code(), place, "--metrics_peers: ", error.what());
   }
   Throw(ErrorCode::kInvalid, place, "--metrics_peers: '", text,
-        "' is no address of a server's metrics; write host:port, as its --metrics has it, and "
+        "' is not an address of a server's metrics; write host:port, as its --metrics has it, and "
         "brackets around an IPv6 address");
 }
 

@@ -44,7 +44,8 @@ struct DaemonOptions {
   bool end_with_jobs = false;
   bool check_config = false;
 
-  // Returns whether clients prove who they are, or need not, so that TCP may reach beyond loopback.
+  // Returns whether the TCP listener may accept clients from other machines: only if they prove who
+  // they are (keys or a secret), or if `insecure` waives that.
   bool allows_beyond_loopback() const {
     return access.insecure || !keys.empty() || !secret.empty();
   }

@@ -42,7 +42,7 @@ class Reloader {
   // Does the same for nobody who waits: the outcome is logged only.
   void RequestQuietly(const std::string& by);
 
-  // Sets the level of the log until the next reload, and returns the one before. Any thread may
+  // Sets the level of the log until the next reload, and returns the previous one. Any thread may
   // call it.
   LogLevel SetLogLevel(LogLevel level) noexcept;
 

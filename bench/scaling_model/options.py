@@ -89,7 +89,7 @@ def new_file(text: str) -> str:
     """Returns the path of a file that is written at the end; its folder must be there now."""
     folder = os.path.dirname(os.path.abspath(text))
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
-        raise argparse.ArgumentTypeError(f"'{text}': {folder} is no folder that you may write to")
+        raise argparse.ArgumentTypeError(f"'{text}': {folder} is not a folder that you may write to")
     return text
 
 

@@ -158,8 +158,8 @@ void HostCopy::OnFrame(const json& header) {
     const std::string version = TextOf(header, "version", "?").substr(0, 64);
     greeted_ = true;
     if (version == GRAPHD_VERSION) return;
-    Throw(ErrorCode::kVersion, "it has graphctl ", version, " and this is ", GRAPHD_VERSION,
-          "; install the same version on both, or name another with --graphctl");
+    Throw(ErrorCode::kVersion, "it has graphctl ", version, ", and this machine has ",
+          GRAPHD_VERSION, "; install the same version on both, or name another with --graphctl");
   }
   if (kind == "error") {
     Throw(ErrorCodeFromName(TextOf(header, "code", "")), TextOf(header, "text", "it failed"));

@@ -17,7 +17,7 @@ struct Finding {
   std::string remedy;
 };
 
-// A daemon of the plan, or a host that only computes, and what the host has answered.
+// A daemon of the plan, or a host that only computes, and the facts that the host has reported.
 struct ExaminedHost {
   std::string name;  // for messages
   ServerSpec server;
@@ -27,8 +27,8 @@ struct ExaminedHost {
   double clock_ahead = 0;          // seconds by which its clock is ahead of this machine's
 };
 
-// Compares what the hosts have said with what the plan needs, and with one another. Findings are
-// ordered by host. No side effects.
+// Compares the facts that the hosts have reported with what the plan needs, and with one another.
+// Findings are ordered by host. No side effects.
 std::vector<Finding> Diagnose(const std::vector<ExaminedHost>& hosts);
 
 }  // namespace graphd::ctl

@@ -23,8 +23,8 @@ struct MemoryItem {
 
 struct PartitionNeeds {
   PartId part = 0;
-  // The arrays, in the order of the files. DGL's partitions are converted when they are loaded, so
-  // that they are one item, an upper bound.
+  // The arrays, in the order of the files. DGL's partitions are converted when they are loaded;
+  // such a partition is one item, whose size is an upper bound.
   std::vector<MemoryItem> arrays;
   uint64_t bytes = 0;  // all arrays with the gaps between them
 };
@@ -38,14 +38,14 @@ struct TensorPlan {
 };
 
 struct HostNeeds {
-  std::string address;  // the one in the ip_config, or of a host that only computes
+  std::string address;  // the one in ip_config, or of a host that serves no partition
   size_t daemons = 0;
   std::vector<PartitionNeeds> partitions;
   std::vector<MemoryItem> tensors;  // the rows on this host, without a limit
   uint64_t book_bytes = 0;          // a book with an owner per id; 0 for ranges
   uint64_t graph_bytes = 0;         // partitions and books
   uint64_t tensor_bytes = 0;        // at most the limit, times the daemons here
-  // Those of trainers, which AddTrainers sets.
+  // The trainers of the host and their memory, which AddTrainers sets.
   int trainers = 0;
   std::vector<MemoryItem> trainer_items;
   uint64_t trainer_bytes = 0;
@@ -62,9 +62,9 @@ TensorPlan ParseTensorPlan(const std::string& text, const PartConfig& config,
                            const std::string& option);
 
 // Returns the needs of each machine of `lines`, in the order of first appearance; without lines,
-// each partition is taken for a machine of its own. `tensor_limit` is --embedding_memory of a
-// daemon, 0 for no limit. Throws what LoadPartConfig and EstimatePartitionBytes throw, and
-// Error(kInvalid) unless there is a line per partition.
+// each partition is assumed to be on a machine of its own. `tensor_limit` is the value of
+// --embedding_memory of a daemon; 0 means no limit. Throws what LoadPartConfig and
+// EstimatePartitionBytes throw, and Error(kInvalid) unless there is a line per partition.
 std::vector<HostNeeds> MemoryNeeds(const PartConfig& config, const std::vector<HostLine>& lines,
                                    const std::vector<TensorPlan>& tensors, uint64_t tensor_limit);
 

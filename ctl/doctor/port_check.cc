@@ -86,7 +86,7 @@ std::string ListenError(int error, uint16_t port) {
     case EADDRINUSE:
       return StrCat("port ", port, " is in use by another program", ListenerAt(port));
     case EADDRNOTAVAIL:
-      return "it is no address of this host";
+      return "it is not an address of this host";
     case EACCES:
       return StrCat("this user may not listen at port ", port);
     default:

@@ -29,7 +29,7 @@ class EventQueue {
  public:
   EventQueue();
   void Push(HostEvent event);
-  // Tells whether more may be read from hosts; WaitForRoom waits until it may.
+  // Returns whether more may be read from hosts; WaitForRoom waits until that is so.
   bool HasRoom() const;
   void WaitForRoom();
   // Returns all queued events; the list may be empty.

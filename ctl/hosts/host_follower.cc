@@ -93,7 +93,7 @@ void HostFollower::HandleFrame(const HostEvent& event) {
     const std::string version = ValueOr(event.header, "version", "?");
     if (version == GRAPHD_VERSION) return;
     state.code = ErrorCode::kVersion;
-    state.error = StrCat("it has graphctl ", version, " and this is ", GRAPHD_VERSION,
+    state.error = StrCat("it has graphctl ", version, ", and this machine has ", GRAPHD_VERSION,
                          "; install the same version on both, or name another with --graphctl");
   } else {
     OnFrame(event.host, kind, event);

@@ -39,7 +39,7 @@ class HostFollower {
   virtual void Show() {}
   // Called before the process exits because of a signal.
   virtual void OnSignal() {}
-  // Tells what has gone wrong, and returns the exit code.
+  // Prints what has gone wrong, and returns the exit code.
   virtual int Conclude() = 0;
 
   size_t num_hosts() const { return plans_.size(); }

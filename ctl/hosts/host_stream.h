@@ -22,7 +22,7 @@ class HostStream {
   virtual size_t WriteSome(std::string_view bytes) = 0;
   // Reads available bytes, at most `size`. Returns 0 if there are none.
   virtual size_t Read(bool from_stderr, char* bytes, size_t size) = 0;
-  // Tells whether the process has ended; its last output may still be unread.
+  // Returns whether the process has ended; its last output may still be unread.
   virtual bool AtEnd() = 0;
   // Waits until bytes can be read or (if `to_write`) written, at most for `milliseconds`. May
   // return early.

@@ -14,8 +14,9 @@ namespace graphd::ctl {
 // With `operations`, it has the distributions of times, which are many numbers, and fewer records
 // of jobs.
 nlohmann::json StatusToJson(const ServerStatus& status, bool operations = false);
-// Returns the status of a daemon that still loads, and so answers nobody; nothing if there is no
-// such daemon behind the socket. Its state is "loading", and "loading" has done, total and percent.
+// Returns the status of a daemon that is still loading and does not answer requests yet; nothing if
+// there is no such daemon behind the socket. The "state" is "loading", and the object "loading" has
+// "done", "total" and "percent".
 std::optional<nlohmann::json> LoadingStatusOf(const std::string& socket);
 
 // Returns the text for one daemon with its partitions and jobs, indented under `host`. The JSON may

@@ -87,7 +87,7 @@ std::vector<KeyFile> RevokedAlone(const KeyDirectory& keys) {
 void InstallKeys(const KeyDirectory& keys, const std::vector<KeyFile>& files) {
   for (const KeyFile& file : files) {
     if (!MayBeSent(file.name)) {
-      Throw(ErrorCode::kInvalid, "'", file.name, "' is no file that a machine is sent");
+      Throw(ErrorCode::kInvalid, "'", file.name, "' is not a file that a machine is sent");
     }
     // A damaged list would be refused by the daemon later; it is refused here instead.
     if (file.name == "revoked") RevokedList::Parse(file.text, file.name);

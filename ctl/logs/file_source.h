@@ -9,7 +9,7 @@
 
 namespace graphd::ctl {
 
-// A daemon's log file, also while it grows, and through its renaming.
+// A daemon's log file, which may grow, or be renamed and replaced, while it is read.
 class FileSource final : public LogSource {
  public:
   explicit FileSource(std::string path) : tail_(std::move(path), -1) {}

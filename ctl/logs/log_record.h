@@ -37,7 +37,7 @@ struct LogRecord {
 int RankOfLevel(std::string_view level);
 
 // Returns a record as a line of JSON with a newline, for another graphctl, which DecodeRecord
-// reads. DecodeRecord returns nothing if the line is no record.
+// reads. DecodeRecord returns nothing if the line is not a record.
 std::string EncodeRecord(const LogRecord& record);
 std::optional<LogRecord> DecodeRecord(std::string_view line);
 

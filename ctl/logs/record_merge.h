@@ -12,16 +12,16 @@
 namespace graphd::ctl {
 
 // Merges records of several sources by time. Each source gives its records in the order of their
-// times, and may tell until when it has given all. A record is due when no other source can still
-// give an earlier one. Not thread-safe.
+// times, and may say up to which time it has given all of them. A record is due when no other
+// source can still give an earlier one. Not thread-safe.
 class RecordMerge {
  public:
   explicit RecordMerge(size_t sources) : sources_(sources) {}
 
   void Add(size_t source, LogRecord record);
-  // Tells that the source has given everything before this time.
+  // Notes that the source has given all of its records before this time.
   void SetCaughtUp(size_t source, int64_t microseconds);
-  // Tells that the source gives no more records.
+  // Notes that the source will give no more records.
   void End(size_t source) { sources_[source].ended = true; }
 
   // Returns the earliest record, if it is due; equal times go by source.
@@ -30,7 +30,8 @@ class RecordMerge {
     LogRecord record;
   };
   std::optional<Due> Take();
-  // Returns the earliest record, also if it is not due, because nobody wants to wait any longer.
+  // Returns the earliest record even if it is not due. Called when the caller does not want to wait
+  // any longer.
   std::optional<Due> TakeEarliest();
   bool HasRecords(size_t source) const { return !sources_[source].records.empty(); }
   bool HasRecords() const {

@@ -95,12 +95,12 @@ struct Meeting {
   bool joins = false;        // the job runs without this host, which waits for the next attempt
 };
 
-// The question of `graphctl attach`, `logs` and `wait` about a job.
+// The request of `graphctl attach`, `logs` and `wait` for the state and the output of a job.
 struct FollowSpec {
   std::string job;
   bool output = true;      // send the trainers' output
-  int64_t lines = -1;      // the last lines of each trainer that are sent; < 0: all that is kept
-  bool until_end = false;  // send what comes later, until the job has ended
+  int64_t lines = -1;      // number of last lines of each trainer to send; < 0: all that are kept
+  bool until_end = false;  // also send later lines, until the job has ended
 };
 
 // The request of `graphctl restart`.
@@ -111,13 +111,13 @@ struct RestartSpec {
   std::vector<uint32_t> joining;  // hosts to wait for, whose supervisors were just started
 };
 
-// The question of `graphctl server logs` about a server's log on a host.
+// The request of `graphctl server logs` for the log of a server on a host.
 struct LogsSpec {
-  int64_t lines = -1;       // the last records that are sent; < 0: all since `since`
+  int64_t lines = -1;       // number of last records to send; < 0: all since `since`
   double since = 0;         // seconds since 1970
-  std::string least_level;  // "warning": warnings and errors
-  bool follow = false;      // send what comes later, too
-  bool has_journal = true;  // whether this order also asks for what the journal has
+  std::string least_level;  // the lowest level to send; "warning": warnings and errors
+  bool follow = false;      // also send records that are written later
+  bool has_journal = true;  // whether the order also asks for the records in the journal
 };
 
 // A file of a directory of keys; see tls/key_directory.h.

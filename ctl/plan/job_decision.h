@@ -6,10 +6,10 @@
 
 #include "wire/job_record.h"
 
-// Decides what a host of a job does next, from what all hosts say. Every host decides for itself,
-// by the same rules. One thing is the first host's alone, at whose daemon the hosts meet: it begins
-// another attempt, and says which hosts take part and how many trainers they have. No function has
-// side effects.
+// Decides what a host of a job does next, from the reports of all hosts. Every host decides for
+// itself, by the same rules. Only the first host, at whose daemon the hosts meet, begins another
+// attempt, and decides which hosts take part and how many trainers they have. No function has side
+// effects.
 
 namespace graphd::ctl {
 
@@ -28,11 +28,11 @@ struct JobDecision {
 };
 
 // Returns what host `own` does. `hosts` has what is known about each host, in any order; those that
-// have not said anything are missing.
+// have not reported yet are missing.
 JobDecision Decide(const std::vector<JobHost>& hosts, uint32_t own, uint32_t num_hosts,
                    uint32_t max_restarts);
 
-// Returns what a host has said last, or null.
+// Returns the last report of a host, or null.
 const JobHost* FindHost(const std::vector<JobHost>& hosts, uint32_t number);
 
 // Returns whether the plan of the first host leaves out a host.

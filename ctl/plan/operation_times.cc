@@ -151,7 +151,7 @@ std::vector<std::string> OperationsTable(const std::vector<MachineOperations>& m
     if (!names_slowest) continue;
     rows.back().push_back(StrCat(Printable(each.slowest), ", ", TimeText(each.slowest_p99)));
   }
-  return AlignTable(rows, 1, 6, width);  // SLOWEST is no number
+  return AlignTable(rows, 1, 6, width);  // SLOWEST is not a number
 }
 
 }  // namespace graphd::ctl

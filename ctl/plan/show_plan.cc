@@ -30,7 +30,7 @@ nlohmann::json EnvironmentJson(const LaunchPlan& plan, const HostOrder& order,
   return variables;
 }
 
-// Tells whether hosts have commands of their own, which name their place among the others.
+// Returns whether hosts have commands of their own, which name their place among the others.
 bool CommandsDiffer(const LaunchPlan& plan) {
   const auto is_other = [&plan](const HostPlan& host) {
     return !host.order.trainers.empty() &&

@@ -65,8 +65,8 @@ void RemoveSharedAddresses(SlurmNodes& job) {
 const SlurmNode& NodeOf(const std::string& address, const std::string& where, const SlurmNodes& job,
                         const AddressLookup& look_up) {
   if (const SlurmNode* node = FindNode(address, job, look_up)) return *node;
-  Throw(ErrorCode::kInvalid, where, " names ", address, ", which is no node of Slurm job ", job.job,
-        ": ", ListOf(job),
+  Throw(ErrorCode::kInvalid, where, " names ", address, ", which is not a node of Slurm job ",
+        job.job, ": ", ListOf(job),
         "; write their names or addresses, or leave out --ip_config, so that the first nodes get "
         "the partitions");
 }

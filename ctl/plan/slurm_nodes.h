@@ -46,7 +46,7 @@ std::vector<TrainerHost> OtherNodes(const SlurmNodes& job, const std::vector<Hos
 
 // Sets the nodes of all hosts of a plan. All of them, this machine too, are reached by srun, and
 // notice after `host_timeout` seconds of silence that it has gone. Throws Error(kInvalid) for a
-// host that is no node of the job.
+// host that is not a node of the job.
 void AssignNodes(const SlurmNodes& job, double host_timeout, const AddressLookup& look_up,
                  LaunchPlan& plan);
 

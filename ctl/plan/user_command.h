@@ -35,7 +35,7 @@ SplitArguments SplitCommandLine(
     const std::vector<std::string>& arguments,
     const std::function<std::optional<OptionKind>(const std::string&)>& kind_of);
 
-// Tells whether `word` is NAME=VALUE with a valid name of an environment variable.
+// Returns whether `word` is NAME=VALUE with a valid name of an environment variable.
 bool IsAssignment(const std::string& word);
 
 // Quotes `text` as one word of a POSIX shell; returns it unchanged if it needs no quotes.

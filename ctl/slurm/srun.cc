@@ -50,9 +50,10 @@ std::vector<std::string> SrunWords(int nodes, double timeout) {
 
 void CheckInJob() {
   if (Variable("SLURM_JOB_ID").empty()) {
-    Throw(ErrorCode::kInvalid,
-          "--launcher slurm: this is no job of Slurm (SLURM_JOB_ID is not set); run the command in "
-          "one, for example by `salloc --nodes=4 graphctl launch ...`, or in a script of sbatch");
+    Throw(
+        ErrorCode::kInvalid,
+        "--launcher slurm: this is not a job of Slurm (SLURM_JOB_ID is not set); run the command "
+        "in one, for example by `salloc --nodes=4 graphctl launch ...`, or in a script of sbatch");
   }
 }
 

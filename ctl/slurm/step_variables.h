@@ -6,9 +6,9 @@
 
 namespace graphd::ctl {
 
-// Tells whether a variable of a job's environment may reach srun and its steps. All others of Slurm
-// are options of sbatch, salloc, another step or the user's shell, by which srun would give our
-// steps fewer resources, another time limit, or their output another form.
+// Returns whether a variable of a job's environment may reach srun and its steps. All others of
+// Slurm are options of sbatch, salloc, another step or the user's shell, by which srun would give
+// our steps fewer resources, another time limit, or their output another form.
 bool ReachesSteps(std::string_view name);
 
 // Returns the names of the variables of this process that may not reach steps.

@@ -126,7 +126,8 @@ Histogram FeatureCollector::MakeHistogram() const {
   histogram.sampled = stride_ > 1;
   size_t intervals = kIntervals;
   if (IsWhole(statistics_.encoding.dtype)) {
-    // Each interval has as many whole numbers as the others, and few of them have one each.
+    // All intervals cover equally many whole numbers. If there are few numbers, each has its own
+    // interval.
     const double numbers = histogram.high - histogram.low + 1;
     const double width = numbers <= 2 * kIntervals ? 1 : std::ceil(numbers / kIntervals);
     intervals = static_cast<size_t>(std::ceil(numbers / width));

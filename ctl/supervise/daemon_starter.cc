@@ -123,7 +123,8 @@ GraphKeys ReadGraphKeys(const std::string& part_config) {
   return keys;
 }
 
-// Returns whether two paths name one file, or one of them is not known.
+// Returns whether two paths name the same file; true, too, if one of them is empty because it is
+// not known.
 bool IsSameFile(const std::string& a, const std::string& b) {
   if (a.empty() || b.empty() || a == b) return true;
   std::error_code error;

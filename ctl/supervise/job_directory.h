@@ -32,7 +32,8 @@ class JobDirectory {
   static constexpr uint64_t kMaxLogBytes = uint64_t{16} << 20;
 
   // Makes the directory for a supervisor, and locks it while this object exists. Removes old jobs.
-  // Throws Error(kExists) if the job has a supervisor, Error(kDenied), Error(kIo).
+  // Throws Error(kExists) if the job has a supervisor, and Error(kDenied) or Error(kIo) if the
+  // directory can't be made.
   static JobDirectory Make(const std::string& job, uint16_t port);
   // Opens the directory of a job to read it. Throws Error(kNotFound), which names the jobs that the
   // host knows.
@@ -55,9 +56,9 @@ class JobDirectory {
   // Returns whether the job's supervisor runs.
   bool IsLive() const;
 
-  // Asks the supervisor to stop the job, and to give its trainers this time to end.
+  // Asks the supervisor to stop the job, and to give its trainers this grace period to end.
   void RequestStop(double grace_seconds) const;
-  // Returns the time of a request that was not taken yet.
+  // Returns the grace period of a request that was not taken yet, and removes the request.
   std::optional<double> TakeStopRequest() const;
 
   // Keeps the order of the job's first host, by which other hosts may join. It has the job's
@@ -67,10 +68,11 @@ class JobDirectory {
   // Throws Error(kNotFound) if there is none.
   std::string ReadOrder() const;
 
-  // Asks the supervisor of the job's first host to start the trainers again. Returns the request's
-  // id, by which the state tells the answer. Throws Error(kExists) if another one waits.
+  // Asks the supervisor of the job's first host to start the trainers again. Returns the id of the
+  // request; the answer has the same id, in the state. Throws Error(kExists) if another request has
+  // not been taken yet.
   std::string RequestRestart(const RestartSpec& restart) const;
-  // Returns a request that was not taken yet.
+  // Returns and removes a request that was not taken yet.
   std::optional<RestartRequest> TakeRestartRequest() const;
 
  private:

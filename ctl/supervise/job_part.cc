@@ -20,12 +20,13 @@ constexpr uint64_t kTickMilliseconds = 100;
 // The time after which the record is reported to the daemon of this host again: it may have been
 // restarted.
 constexpr double kRecordSeconds = 5;
-// A host that the job can go on without and that was silent for this time hears of no end.
+// At the end of the job, a host without which the job can go on, and which was silent for this
+// time, is not waited for.
 constexpr double kGoneSeconds = 3;
-// A host that was away takes part again if it was heard within this time.
+// A host that was away takes part again if its last report came within this time.
 constexpr double kPresentSeconds = 3;
-// A host that was not heard for this share of the time after which it is lost ends its trainers, so
-// that none is left when the others go on without it.
+// A host is lost after the host timeout without a report. It ends its own trainers after this share
+// of that time, so that none is left when the others go on without it.
 constexpr double kAloneShare = 0.5;
 // The time that a host which is away waits for the daemon where the hosts meet: an hour.
 constexpr double kAwaySeconds = 3600;
@@ -357,7 +358,7 @@ void JobPart::Interrupt(bool at_once, double grace) {
   actions_.end_trainers(at_once, grace);
 }
 
-// Begins the attempt when the trainers of the one before have ended.
+// Begins the attempt when the trainers of the previous one have ended.
 void JobPart::Prepare() {
   preparing_ = interrupted_ = false;
   if (away_) return Say(JobPhase::kAway);

@@ -30,7 +30,7 @@ class JobPart {
     // Ends the trainers, with SIGKILL or with SIGTERM first; OnAllEnded follows.
     std::function<void(bool at_once, double grace)> end_trainers;
     // Prepares another attempt, with the trainers of `order`, and tells about it with `text`.
-    // Returns a port for MASTER_PORT, or 0. All trainers of the attempt before have ended.
+    // Returns a port for MASTER_PORT, or 0. All trainers of the previous attempt have ended.
     std::function<int(const HostOrder& order, uint32_t attempt, const std::string& text)> prepare;
     // Tells the daemon of this host what is known about all hosts.
     std::function<void(const JobRecord& record)> record;

@@ -14,7 +14,8 @@
 
 namespace graphd::ctl {
 
-// Returns what the hosts of a job have said, as `graphctl attach` and `graphctl restart` read it.
+// Returns the reports of the hosts of a job in the form that `graphctl attach` and `graphctl
+// restart` read.
 nlohmann::json HostsToJson(const std::vector<JobHost>& hosts);
 
 // The state of a host's part of a job, as its directory keeps it. Belongs to the loop's thread.

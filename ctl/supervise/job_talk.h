@@ -15,24 +15,25 @@
 
 namespace graphd::ctl {
 
-// The conversation of a job's supervisors, by way of the daemon where they meet. A thread tells the
-// daemon what this host says, at once after a change and four times a second otherwise, and asks
-// what the others say. Nothing depends on the daemon's memory: whoever has news tells it again
-// after the daemon's restart. The methods are called on the loop's thread.
+// The conversation of a job's supervisors, by way of the daemon where they meet. A thread sends the
+// daemon the report of this host, at once after a change and four times a second otherwise, and
+// receives the reports of the others. Nothing depends on the daemon's memory: after a restart of
+// the daemon, each host sends its report again. The methods are called on the loop's thread.
 class JobTalk {
  public:
   // The state of the conversation.
   struct News {
-    std::vector<JobHost> hosts;  // all that have said something, this one included
+    std::vector<JobHost> hosts;  // all that have reported, including this one
     double unreachable = 0;      // seconds since the last answer of the daemon; 0: it answers
     std::string trouble;         // the reason why it does not answer
-    // Seconds for which its machine could be reached, but no daemon answered about this job. Only
-    // for hosts that the job can go on without, once they have waited for the daemon in vain.
+    // Seconds for which the machine of the daemon could be reached, but no daemon answered about
+    // this job. Measured only on hosts without which the job can go on, after they have waited for
+    // the daemon in vain.
     double gone = 0;
-    std::optional<Error> refusal;  // an error that trying again is not likely to change
+    std::optional<Error> refusal;  // an error that another attempt would hardly change
     double refused = 0;            // seconds for which the daemon has refused reports
     bool was_accepted = false;     // the daemon has taken a report before
-    bool told = false;             // the daemon knows what this host has said last
+    bool told = false;             // the daemon has the latest report of this host
   };
 
   // Calls `on_news` after each exchange, on the loop's thread.
@@ -42,11 +43,12 @@ class JobTalk {
   JobTalk(const JobTalk&) = delete;
   JobTalk& operator=(const JobTalk&) = delete;
 
-  // Says something about this host; the sequence number is set here.
+  // Sets the report of this host and gives it the next sequence number.
   void Say(JobHost host);
   News Latest() const;
-  // Returns the age of the last report that the daemon has answered, in seconds since it was sent:
-  // other hosts have heard of this one since then. A call without an answer yet does not delay it.
+  // Returns the seconds since the latest report that the daemon has answered was sent. Other hosts
+  // heard of it later, so that they count at most as many seconds of silence. A report without an
+  // answer yet makes no difference.
   double SecondsUnheard() const;
   // Returns the other hosts from which nothing was heard for `seconds` while the daemon answered,
   // as they were last.

@@ -13,12 +13,13 @@ namespace graphd::ctl {
 // thread-safe.
 class LogTail {
  public:
-  // Begins with the last `lines` lines that are kept, or with all if `lines` is negative. It is no
-  // error if there is no log yet.
+  // Begins with the last `lines` lines that are kept, or with all if `lines` is negative. The log
+  // need not exist yet.
   LogTail(std::string path, int64_t lines);
 
-  // Returns the next whole lines, at most about 256 KiB; nothing if there is no more now. At the
-  // end of a job, `to_the_end` also returns a line without its newline, with one.
+  // Returns the next whole lines, at most about 256 KiB; an empty text if there are none now. With
+  // `to_the_end`, at the end of a job, also returns a last line without a newline, and adds the
+  // newline.
   std::string Next(bool to_the_end = false);
 
  private:

@@ -16,7 +16,7 @@ class TrainerLogs {
  public:
   static constexpr uint64_t kMaxBytes = uint64_t{64} << 20;
 
-  // Creates the directory. `max_bytes` is for tests. Throws Error(kIo), Error(kDenied).
+  // Creates the directory. `max_bytes` is for tests. Throws Error(kIo) or Error(kDenied).
   explicit TrainerLogs(std::string directory, uint64_t max_bytes = kMaxBytes);
 
   // Appends whole lines to the trainer's file. Returns why the lines are lost, if they are the

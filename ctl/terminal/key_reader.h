@@ -14,8 +14,8 @@ class KeyReader {
   KeyReader(const KeyReader&) = delete;
   KeyReader& operator=(const KeyReader&) = delete;
 
-  // Returns the descriptor to poll for keys, or -1 if standard input is no terminal or this process
-  // is in its background.
+  // Returns the descriptor to poll for keys, or -1 if standard input is not a terminal or this
+  // process is in its background.
   int fd() const noexcept;
   // Returns the next key, or 0 if there is none. Does not wait. After an error there are no more.
   char Read() noexcept;

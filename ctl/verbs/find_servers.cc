@@ -91,8 +91,8 @@ std::string RuntimeDirOf(const HostOptions& options) {
   if (given.empty()) return name.empty() ? RuntimeDir() : FindRuntimeDir(name);
   std::error_code ignored;
   if (std::filesystem::exists(given, ignored) && !std::filesystem::is_directory(given, ignored)) {
-    Throw(ErrorCode::kInvalid, "--runtime_dir ", given, " is no directory; give the one that the ",
-          "servers were started with");
+    Throw(ErrorCode::kInvalid, "--runtime_dir ", given,
+          " is not a directory; give the one that the ", "servers were started with");
   }
   return given;
 }

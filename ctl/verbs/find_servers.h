@@ -13,19 +13,20 @@ struct FoundServer {
   std::string host;        // address and port; "port 30050" if found on this machine
   nlohmann::json status;   // in the form of StatusToJson
   std::string error;       // the reason if the daemon could not be asked, else empty
-  bool is_denied = false;  // whether the reason is that this user may not ask it
+  bool is_denied = false;  // this user is not allowed to ask the daemon
 
   // Returns whether the daemon runs and has loaded its graph.
   bool serves() const { return error.empty() && !status.contains("loading"); }
 };
 
-// Tells whether to report a socket on which nobody listens: its daemon was killed, or has crashed.
+// The treatment of sockets on which no process listens because their daemon was killed or has
+// crashed.
 enum class DeadSockets { kIgnore, kReport };
 
 struct FindOptions {
   std::string only = {};  // find only servers of this name on this machine, if it is not empty
   DeadSockets dead = DeadSockets::kIgnore;
-  bool operations = false;  // the statuses have the times of operations
+  bool operations = false;  // ask for the times of operations, too
 };
 
 // Asks the daemons of options.lines concurrently. Without lines, asks those whose sockets are in
@@ -33,8 +34,8 @@ struct FindOptions {
 std::vector<FoundServer> FindServers(const HostOptions& options, const std::string& runtime_dir,
                                      const FindOptions& find);
 
-// Returns what to say if no server was found on this machine: of any name or, if `named`, of the
-// options' name.
+// Returns the message for the case that this machine has no server or, if `named`, none with the
+// name in the options.
 std::string NoServerText(const HostOptions& options, const std::string& runtime_dir, bool named);
 
 // Returns the directory of this machine's sockets: --runtime_dir or its default. Throws Error

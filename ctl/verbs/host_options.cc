@@ -52,8 +52,9 @@ void OnEvent(const HostEvent& event, const HostPlan& host, HostAnswer& answer, b
     } else if (kind == "hello") {
       if (ValueOr(event.header, "version", "?") == GRAPHD_VERSION) return;
       answer.code = ErrorCode::kVersion;
-      answer.error = StrCat("it has graphctl ", ValueOr(event.header, "version", "?"),
-                            " and this is ", GRAPHD_VERSION, "; install the same version on both");
+      answer.error =
+          StrCat("it has graphctl ", ValueOr(event.header, "version", "?"),
+                 ", and this machine has ", GRAPHD_VERSION, "; install the same version on both");
     } else {
       answer.frames.push_back(event.header);
       answer.clock =

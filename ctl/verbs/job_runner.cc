@@ -136,7 +136,7 @@ void JobRunner::OnFrame(size_t index, const HostEvent& event) {
     const std::string version = ValueOr(event.header, "version", "?");
     if (version != GRAPHD_VERSION) {
       End(ExitCode(ErrorCode::kVersion),
-          StrCat(name, " has graphctl ", version, " and this is ", GRAPHD_VERSION,
+          StrCat(name, " has graphctl ", version, ", and this machine has ", GRAPHD_VERSION,
                  "; install the same version on both, or name another with --graphctl"));
     }
   } else if (kind == "notice") {

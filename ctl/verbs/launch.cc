@@ -120,10 +120,9 @@ void CompleteHosts(const SlurmNodes& job, HostOptions& hosts) {
 
 void CheckIsLocal(const std::string& address, const std::string& where) {
   if (IsLocalAddress(address)) return;
-  Throw(
-      ErrorCode::kInvalid, where, " names ", address,
-      ", which is no address of this machine, where --launcher local starts everything; leave out "
-      "--ip_config, write 127.0.0.1 for each partition, or use --launcher ssh");
+  Throw(ErrorCode::kInvalid, where, " names ", address,
+        ", which is not an address of this machine, where --launcher local starts everything; "
+        "leave out --ip_config, write 127.0.0.1 for each partition, or use --launcher ssh");
 }
 
 void CheckAllLocal(const HostOptions& hosts) {

@@ -25,7 +25,7 @@ class NpyRows {
 
   // Writes consecutive rows of the tensor to the places that `orig_ids` name or, if that is empty,
   // from row `begin` on. Throws Error(kInvalid) if an id is not a row of the array or there is not
-  // one id per row, Error(kIo).
+  // one id per row, and Error(kIo) if writing fails.
   void Write(int64_t begin, std::span<const int64_t> orig_ids, std::span<const std::byte> rows);
 
   // Ends the file. Throws Error(kIo).
@@ -47,8 +47,8 @@ class NpyRows {
 // for a name that is too long for a file.
 std::vector<std::string> FileStemsOf(const std::vector<std::string>& tensors);
 
-// Creates a directory for the files of an export. Throws Error(kExists) if there is one that is not
-// empty, Error(kIo).
+// Creates a directory for the files of an export. Throws Error(kExists) if the directory exists and
+// is not empty, and Error(kIo) if it can't be created.
 void MakeExportDirectory(const std::string& directory);
 
 }  // namespace graphd::ctl

@@ -32,7 +32,7 @@ the rows that trainers on other machines looked for in their row caches (graphct
 and found there. P50 and P99 are the times that half and 99 % of an operation's requests did not
 exceed, from their arrival until the answer was ready; QUEUE is the part of it in which they waited
 for threads of graphd, or for their turn among the changes of all jobs. Waits for indexes that are
-built are no part of QUEUE. change_rows is a push: the changes of an embedding's or a tensor's rows.
+built are not part of QUEUE. change_rows is a push: the changes of an embedding's or a tensor's rows.
 
 Examples:
   graphctl top                                    # every server of this machine

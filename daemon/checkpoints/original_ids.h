@@ -16,11 +16,11 @@ namespace graphd {
 std::string OriginalIdsPath(const std::string& data, PartId part, bool is_edge, int32_t type);
 
 // Writes the files for these shares, where the graph has original ids and the file is missing.
-// Throws Error(kIo), Error(kNotFound).
+// Throws Error(kIo) or Error(kNotFound).
 void WriteOriginalIds(const ServedGraph& graph, const std::string& data,
                       const std::vector<TensorShare>& shares);
 
-// Returns the bytes of the ids. Throws Error(kCorrupt), Error(kIo).
+// Returns the bytes of the ids. Throws Error(kCorrupt) or Error(kIo).
 std::vector<std::byte> ReadOriginalIds(const std::string& path);
 
 }  // namespace graphd

@@ -27,7 +27,7 @@ class HopJob {
   static constexpr size_t kSliceSeeds = 4096;
   static constexpr size_t kSliceRowBytes = size_t{1} << 20;
 
-  // Checks and copies the request. Throws Error(kInvalid), Error(kNotFound), Error(kOverloaded).
+  // Checks and copies the request. Throws Error(kInvalid), Error(kNotFound) or Error(kOverloaded).
   HopJob(std::shared_ptr<const Partition> partition, std::shared_ptr<EdgeIndexes> indexes,
          std::shared_ptr<BufferPool> buffers, wire::Session::HopParams::Reader params);
 

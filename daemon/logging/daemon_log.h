@@ -17,7 +17,7 @@ namespace graphd {
 class DaemonLog final : public LogSink {
  public:
   explicit DaemonLog(std::string server_name, int fd = STDERR_FILENO);
-  // Tells what was left out.
+  // Logs what was left out.
   ~DaemonLog() override;
   DaemonLog(const DaemonLog&) = delete;
   DaemonLog& operator=(const DaemonLog&) = delete;

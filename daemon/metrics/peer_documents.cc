@@ -101,7 +101,8 @@ kj::Promise<kj::String> PeerDocuments::Fetch(const std::string& address) {
         return request.response
             .then([](kj::HttpClient::Response&& response) {
               if (response.statusCode != 200) {
-                KJ_FAIL_REQUIRE("what answers there is no graphd, or an older one");
+                KJ_FAIL_REQUIRE(
+                    "the program at this address is not graphd, or is an older version of it");
               }
               auto text = response.body->readAllText(kMostBytes);
               return text.attach(kj::mv(response.body));

@@ -29,8 +29,8 @@ void Clean(std::string& text, size_t size) {
 void Check(const JobRecord& record) {
   if (record.job_id.empty() || record.job_id.size() > JobRegistry::kMaxJobId ||
       !IsUtf8(record.job_id)) {
-    Throw(ErrorCode::kInvalid, "a report of a job needs its id, of 1 to ", JobRegistry::kMaxJobId,
-          " bytes of UTF-8; it has ", record.job_id.size(), " bytes");
+    Throw(ErrorCode::kInvalid, "a report has to name its job by an id of 1 to ",
+          JobRegistry::kMaxJobId, " bytes of UTF-8; this id has ", record.job_id.size(), " bytes");
   }
   if (record.num_hosts < 1 || record.num_hosts > JobBoard::kMaxHosts) {
     Throw(ErrorCode::kInvalid, "job ", record.job_id, " is on ", record.num_hosts,

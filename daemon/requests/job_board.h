@@ -13,11 +13,11 @@
 
 namespace graphd {
 
-// The board with what supervisors have said about their hosts, of jobs that work without their
-// launcher and of those that have ended. It is how the hosts of such a job learn from one another;
-// the daemon decides nothing. Jobs outlive the daemon in its JobRecordFile; supervisors that still
-// exist report again what is new since that was written. Owned by the main thread. Thread-safe:
-// everything is guarded by one mutex.
+// The reports of supervisors about the hosts of jobs that work without their launcher, and of jobs
+// that have ended. By way of the board, the hosts of such a job learn from one another; the daemon
+// decides nothing. Jobs outlive the daemon in its JobRecordFile; supervisors that still exist
+// report again what is newer than the file. Owned by the main thread. Thread-safe: everything is
+// guarded by one mutex.
 class JobBoard {
  public:
   static constexpr size_t kMaxHosts = 1024;  // hosts of a job
@@ -52,7 +52,7 @@ class JobBoard {
   };
   // Returns all jobs, by id.
   std::vector<Kept> Jobs() const;
-  // Takes the jobs of the process before this one, before the first report, but for those that were
+  // Takes the jobs of the previous process, before the first report, but for those that were
   // silent for 30 days. Takes all or none:
   // throws Error(kInvalid) for a job that can't be or is there twice, and Error(kOverloaded) if
   // there are too many that have reported within kSilentSeconds.

@@ -14,23 +14,24 @@ namespace graphd {
 // of its first member. The secret itself is not kept.
 struct JobCredentials {
   std::string secret_hash;   // SHA-256 of the job id and the secret; empty: no secret
-  std::optional<uid_t> uid;  // compared if there is no secret, as the others
+  std::optional<uid_t> uid;  // this and the following are compared if there is no secret
   std::string certificate{};
   bool has_secret = false;  // whether the peer knows the server's shared secret
 
   // Returns the credentials of a job whose first member has this secret.
   static JobCredentials Of(const std::string& job_id, const std::string& secret, const Peer& peer);
-  // Throws Error(kDenied), with the remedy, unless a process with those of `newcomer` may join the
-  // job.
+  // Throws Error(kDenied), with the remedy, unless a process with the credentials `newcomer` may
+  // join the job.
   void Require(const JobCredentials& newcomer, const std::string& job_id) const;
-  // Returns whose job it is, as "uid 1000" or "certificate NAME"; empty if it is not known.
+  // Returns the owner of the job, as "uid 1000" or "certificate NAME"; empty if the owner is not
+  // known.
   std::string Owner() const;
-  // Returns whether strangers can be told apart from the job's processes: it has a secret, or it is
-  // known whose job it is, or only those may connect who know the server's shared secret.
+  // Returns whether the processes of the job can be told apart from others: the job has a secret,
+  // or its owner is known, or only clients that know the server's shared secret may connect.
   bool tells_who() const {
     return !secret_hash.empty() || uid || !certificate.empty() || has_secret;
   }
-  // Returns whether both are of the same identity, whatever the secrets.
+  // Returns whether both have the same identity; secrets are not compared.
   bool IsSamePeer(const JobCredentials& other) const {
     return uid == other.uid && certificate == other.certificate && has_secret == other.has_secret;
   }

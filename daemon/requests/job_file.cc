@@ -46,7 +46,7 @@ std::string Decode(std::string_view text) {
 // Cuts the text up to the next `separator`, which must be there, off `rest`.
 std::string_view TakeUntil(char separator, std::string_view& rest) {
   const size_t end = rest.find(separator);
-  if (end == std::string_view::npos) Throw(ErrorCode::kCorrupt, "its last line is not whole");
+  if (end == std::string_view::npos) Throw(ErrorCode::kCorrupt, "its last line is incomplete");
   const std::string_view taken = rest.substr(0, end);
   rest.remove_prefix(end + 1);
   return taken;

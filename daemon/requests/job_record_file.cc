@@ -131,7 +131,7 @@ std::vector<Kept> JobRecordFile::FromBytes(std::string_view bytes) {
     }
     return jobs;
   } catch (const kj::Exception& exception) {
-    Throw(ErrorCode::kCorrupt, "it is no message: ", exception.getDescription().cStr());
+    Throw(ErrorCode::kCorrupt, "it is not a message: ", exception.getDescription().cStr());
   }
 }
 

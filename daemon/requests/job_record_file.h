@@ -9,7 +9,7 @@
 
 namespace graphd {
 
-// The file in which the records of a daemon's JobBoard outlive it: what supervisors have said about
+// The file in which the records of a daemon's JobBoard outlive it: the reports of supervisors about
 // jobs, also about those that have ended, whose supervisors tell nothing again. Half a second after
 // a report with news at the latest, a thread of its own (KeptFile) begins to write all records;
 // reports without news don't count, and data threads wait for the copy of the board at most.
@@ -27,7 +27,7 @@ class JobRecordFile {
   // on. The board must not have been used yet, and live longer.
   void Keep(JobBoard& board);
 
-  // Convert between jobs and the file's bytes. FromBytes throws Error(kCorrupt), Error(kInvalid).
+  // Convert between jobs and the file's bytes. FromBytes throws Error(kCorrupt) or Error(kInvalid).
   static std::string ToBytes(std::vector<JobBoard::Kept> jobs);
   static std::vector<JobBoard::Kept> FromBytes(std::string_view bytes);
 

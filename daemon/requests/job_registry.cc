@@ -200,7 +200,7 @@ void JobRegistry::Begin(Job& job, const JobMember& member, Callbacks& outdated) 
   if (member.attempt == job.attempt) return;
   job.attempt = member.attempt;
   job.left.clear();
-  // The trainers of the attempt before have ended, and nobody reads the answers to their waits.
+  // The trainers of the previous attempt have ended, and nobody reads the answers to their waits.
   job.waiting.clear();
   for (const auto& [key, status] : job.members) {
     if (status.role == JobRole::kLauncher) continue;

@@ -124,8 +124,8 @@ class JobRegistry {
   void CheckReport(const std::string& job_id, const std::string& secret, const Peer& peer);
 
   // Refuses new jobs from now on, or takes them again. Jobs that are attached or remembered, and
-  // graphctl's own (kToolJobPrefix), are admitted all the same. Returns whether anything changes;
-  // what counts of `drained` is not its age.
+  // graphctl's own (kToolJobPrefix), are still admitted. Returns whether anything changes;
+  // `seconds` of `drained` makes no difference.
   bool SetDrained(std::optional<DrainStatus> drained);
   std::optional<DrainStatus> drained() const;
 
@@ -135,7 +135,7 @@ class JobRegistry {
   // that exist.
   size_t End(const std::string& job_id, const std::string& why);
 
-  // Takes the credentials of the jobs of the process before this one, as if they had left just now.
+  // Takes the credentials of the jobs of the previous process, as if they had left just now.
   void Expect(CredentialsOfJobs jobs);
   // Returns the credentials of all jobs that are attached or remembered.
   CredentialsOfJobs Credentials() const;

@@ -10,8 +10,9 @@
 
 namespace graphd {
 
-// The memory that clients may make this daemon keep: an account for each connection, below those of
-// the jobs, below one of all. Owned by the main thread; thread-safe.
+// The memory that clients may make this daemon keep: an account for each connection, whose bytes
+// also count for the account of its job (or of clients without a job), and for the account of all
+// clients. Owned by the main thread; thread-safe.
 class PeerMemory {
  public:
   explicit PeerMemory(uint64_t limit);
@@ -27,11 +28,12 @@ class PeerMemory {
   // Returns the bytes that are charged in all.
   size_t used() const noexcept { return all_->used(); }
   size_t limit() const noexcept { return all_->limit(); }
-  // Sets the limit; what is charged beyond a lower one stays until it is released.
+  // Sets the limit. If it is lower than what is charged already, the excess stays until it is
+  // released.
   void SetLimit(uint64_t limit) noexcept { all_->SetLimit(limit); }
 
-  // Returns the limit for a machine or a cgroup with this memory: an eighth, at least 2 GiB, at
-  // most half.
+  // Returns the limit for a machine or a cgroup with this memory: an eighth of it or 2 GiB,
+  // whichever is more, but at most half of it.
   static uint64_t DefaultLimit(uint64_t memory);
 
  private:

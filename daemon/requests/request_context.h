@@ -34,7 +34,7 @@ class RequestContext {
 
   WorkerPools& pools() const noexcept { return pools_; }
   RequestCounters& counters() const noexcept { return counters_; }
-  // Count what answers have, for the daemon and for the job.
+  // Count the rows and edges of answers, for the daemon and for the job.
   void CountRows(uint64_t rows) noexcept {
     counters_.rows_served.fetch_add(rows, std::memory_order_relaxed);
     job_counters_->rows_served.fetch_add(rows, std::memory_order_relaxed);

@@ -31,8 +31,8 @@ const char* TextOf(RequestState state);
 
 class ClientRequests;
 
-// A request that is not answered yet. Exists until it is answered and the last thread that works
-// for it has ended, also if its client has gone meanwhile.
+// A request that is not answered yet. The object exists until the request is answered and the last
+// thread that works for it has finished, even if its client has disconnected meanwhile.
 class RequestInFlight {
  public:
   RequestInFlight(std::shared_ptr<ClientRequests> client, const char* operation);

@@ -49,7 +49,7 @@ void CheckType(int32_t type, int32_t types, const char* what);
 // Throws Error(kOverloaded) if an answer has more than kMaxResponseBytes.
 void CheckResponse(size_t bytes);
 
-// Returns the feature that a request names. Throws Error(kInvalid), Error(kNotFound).
+// Returns the feature that a request names. Throws Error(kInvalid) or Error(kNotFound).
 const FeatureTable& FindFeature(const Partition& partition, bool is_edge, int32_t type,
                                 const std::string& name);
 

@@ -54,7 +54,8 @@ DescriptorStore DescriptorStore::FromServiceManager() {
 }
 
 bool DescriptorStore::available() noexcept {
-  // Programs also inherit the first variable, and graphctl sets it for daemons that it starts.
+  // NOTIFY_SOCKET alone does not prove that systemd has started this process: children inherit it,
+  // and graphctl sets it for daemons that it starts.
   const char* const process = std::getenv("SYSTEMD_EXEC_PID");
   return std::getenv("NOTIFY_SOCKET") != nullptr && process != nullptr &&
          process == StrCat(::getpid());

@@ -45,12 +45,12 @@ class DescriptorStore {
   // Returns the names of all descriptors that the service manager has.
   const std::set<std::string>& names() const noexcept { return names_; }
 
-  // Lets the service manager keep a copy of a descriptor, unless it has one of this name. Throws
-  // Error(kIo) if it can't be sent.
+  // Sends a copy of a descriptor to the service manager, which keeps it, unless it has one of this
+  // name. Throws Error(kIo) if it can't be sent.
   void Keep(const std::string& name, int fd);
-  // Lets the service manager close its copy. A failure is logged.
+  // Asks the service manager to close its copy. A failure is logged.
   void Remove(const std::string& name) noexcept;
-  // Asks for the same without noting it here. Any thread may call it.
+  // Does the same, but leaves names() unchanged. Any thread may call it.
   static void Discard(const std::string& name) noexcept;
   // Waits until the service manager has read all messages, at most 5 s. Returns whether it has.
   bool Flush() noexcept;

@@ -50,8 +50,8 @@ struct KeptGraph {
   static std::optional<KeptGraph> Take(DescriptorStore& store, const std::string& part_config,
                                        const std::vector<PartId>& parts);
 
-  // Lets the service manager keep everything, the manifest last: a process that ends in between
-  // leaves a graph that Take refuses. Throws Error(kIo) if a descriptor can't be sent.
+  // Gives everything to the service manager to keep, the manifest last: a process that ends before
+  // that leaves a graph that Take refuses. Throws Error(kIo) if a descriptor can't be sent.
   void Keep(DescriptorStore& store) const;
 };
 

@@ -116,7 +116,7 @@ void DaemonService::NoteCall() {
 
 void DaemonService::LogRefused(capnp::Text::Reader job, const Error& error) const {
   LogFields fields{.peer = peer_.LogName(), .op = "attach"};
-  // A longer text is no job's id.
+  // A longer text is not a job's id.
   if (job.size() <= JobRegistry::kMaxJobId) fields.job.assign(job.begin(), job.size());
   LogInfo(fields, "refusing the client ", fields.peer, ": ", error.what());
 }

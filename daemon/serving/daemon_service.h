@@ -22,9 +22,10 @@ class DaemonService final : public wire::Daemon::Server {
   // Sets the connection. Call once, before the first call can arrive.
   void SetConnection(Connection& connection) { connection_ = &connection; }
   bool is_attached() const noexcept { return attached_; }
-  // Returns whether the connection should be closed: it has not attached, and makes no calls.
+  // Returns whether the connection should be closed because its client has not attached and makes
+  // no calls.
   bool is_idle() const;
-  // Returns whether it has attached, and a reload has taken away its right to.
+  // Returns whether the client has attached, but a reload has since taken away its right to attach.
   bool has_lost_access() const;
   // Returns a promise that is fulfilled when an operator has ended the job of this connection. Call
   // once.

@@ -28,8 +28,8 @@ class Drain {
   static constexpr std::chrono::seconds kRequestSeconds{5};
   // Waits until have_ended() says that no request is under way, for kRequestSeconds or the time
   // that EndWithin set at most. Then calls stop(), which fails those that wait, and returns when
-  // none runs. The promise returns whether it has returned; if it has not within a moment, it runs
-  // on, and only _Exit can end the process.
+  // none runs. The promise returns whether stop() has returned; if it takes longer than a moment,
+  // its thread goes on, and only _Exit can end the process.
   kj::Promise<bool> EndRequests(std::function<bool()> have_ended, std::function<void()> stop);
 
   // Writes all changed rows back. The promise returns true when that is done or has failed, which
@@ -48,7 +48,8 @@ class Drain {
   // Waits until have_ended(), or `end`, or the time that EndWithin has set.
   kj::Promise<void> AwaitRequests(std::function<bool()> have_ended, Clock::time_point end);
   static kj::Promise<void> RunOn(std::thread& thread, const char* what, std::function<void()> f);
-  // Returns false if there is trouble that lets nothing be written.
+  // Reports the progress. Returns false if trouble, such as a full disk, has let no row be written
+  // for a while.
   bool Report();
 
   store::TensorHost& tensors_;

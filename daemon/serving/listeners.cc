@@ -115,7 +115,7 @@ UniqueFd Listeners::TakeKept(const char* name, const ListeningAddress& wanted) {
     reason = error.what();
   }
   LogInfo("making a new socket for ", wanted.text(),
-          " in place of the one of the process before: ", reason);
+          " in place of the one of the previous process: ", reason);
   fd.reset();
   store_.Remove(name);
   // A new socket may have an address that includes the old one's, which must be closed first.

@@ -34,7 +34,7 @@ ListeningAddress ListeningAddress::Of(const sockaddr* address, unsigned length) 
   if (address->sa_family == AF_UNIX) {
     const char* const path = reinterpret_cast<const sockaddr_un*>(address)->sun_path;
     const size_t bytes = length - std::min<size_t>(length, offsetof(sockaddr_un, sun_path));
-    // A name that begins with a zero byte is no path; ss(8) shows it with '@'.
+    // A name that begins with a zero byte is not a path; ss(8) shows it with '@'.
     if (bytes > 0 && path[0] == '\0') return {true, "@" + std::string(path + 1, bytes - 1), 0};
     return {true, std::string(path, ::strnlen(path, bytes)), 0};
   }

@@ -29,7 +29,7 @@ struct DaemonInfo {
   // A reload may change it.
   std::atomic<std::chrono::seconds> write_timeout{std::chrono::seconds(600)};
   std::function<void(double seconds)> request_stop;
-  // Sets the level of the log, and returns the one before. Any thread may call it.
+  // Sets the level of the log, and returns the previous one. Any thread may call it.
   std::function<LogLevel(LogLevel level)> set_log_level;
   // Reads the configuration again for an operator of this name. The promise, on the caller's event
   // loop, returns what differed; it fails with the Error that a mistake causes. May throw Error.

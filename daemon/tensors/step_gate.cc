@@ -153,7 +153,8 @@ std::shared_ptr<StepGate::JoinedStep> StepGate::Join(Gate& gate, const std::stri
     callbacks.push_back(std::move(waiting.done));
   }
   auto joined = std::make_shared<JoinedStep>(std::move(callbacks));
-  // Not refused, because the parts, which are charged too, end with this function's caller.
+  // The limit is not applied, because the parts, which are charged, too, are freed when the caller
+  // of this function returns.
   joined->charge = MemoryCharge(account);
   joined->charge.AddAnyway(rows * sizeof(int64_t) + bytes);
   joined->rows.reserve(rows);

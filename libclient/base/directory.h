@@ -14,8 +14,8 @@ namespace graphd {
 
 // Returns the directory of a daemon's tensors unless it is told another: $GRAPHD_STATE_DIR if it is
 // set, /var/lib/graphd if this process is root's or may write there, and otherwise the user's XDG
-// state directory. Throws Error(kInvalid) if XDG_STATE_HOME is not set and HOME is no
-// absolute path: a directory below /tmp could be somebody else's.
+// state directory. Throws Error(kInvalid) if XDG_STATE_HOME is not set and HOME is not an absolute
+// path: a directory below /tmp could belong to somebody else.
 std::string DefaultStateDir();
 
 // Returns the names in a directory, sorted, without "." and "..".
@@ -23,7 +23,7 @@ std::vector<std::string> ListDirectory(const std::string& path);
 // Returns the paths of all regular files below a directory, sorted.
 std::vector<std::string> ListFilesBelow(const std::string& path);
 void RenameFile(const std::string& from, const std::string& to);
-// Removes a file; it is no error if there is none.
+// Removes a file; it is not an error if there is none.
 void RemoveFile(const std::string& path);
 // Removes a directory with everything below it, or a file. Follows no link.
 void RemoveTree(const std::string& path);

@@ -62,7 +62,7 @@ bool Replace(MappingGuard::Slot& slot, uintptr_t address) noexcept {
   if (slot.replaced_from <= page) return true;  // another thread was faster
   // The damage must be known before anybody can read the zeros.
   const uintptr_t before = slot.replaced_from.exchange(page);
-  // The kernel is called directly, because ThreadSanitizer takes mmap() for a write that races with
+  // The kernel is called directly, because ThreadSanitizer treats mmap() as a write that races with
   // the readers.
   if (::syscall(SYS_mmap, page, end - page, PROT_READ | PROT_WRITE,
                 MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) != -1) {

@@ -8,8 +8,8 @@
 namespace graphd {
 namespace {
 
-// Copies 16 bytes at a time. If the row is no multiple of 16 bytes, the last piece overlaps the one
-// before.
+// Copies 16 bytes at a time. If the row is not a multiple of 16 bytes, the last piece overlaps the
+// one before.
 void CopyBy16(const std::byte* from, std::byte* to, size_t bytes) noexcept {
   const auto piece = [&](size_t at) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to + at),

@@ -50,7 +50,7 @@ std::optional<SlurmTask> FindSlurmTask() {
   if (job.empty() || step.empty() || ParseInt(step, "SLURM_STEP_ID", 0, INT64_MAX) > kLargestStep) {
     return std::nullopt;
   }
-  // A task alone is no job of several trainers: processes in a shell that srun has started are
+  // A task alone is not a job of several trainers: processes in a shell that srun has started are
   // independent of one another.
   if (EnvironmentInt("SLURM_STEP_NUM_TASKS", 1, 1, kMostTrainers) == 1) return std::nullopt;
   SlurmTask task;

@@ -32,8 +32,8 @@ void ForEachFile(const std::string& graph_name, const RawGraph& graph,
       const std::string file = FileName(graph_name, type, feature.name);
       if (file.find('/') != file.npos) {
         Throw(ErrorCode::kInvalid, "feature '", feature.name, "' of '", type,
-              "' has labels, whose ",
-              "texts need a file of its name; rename it, so that the name has no slash");
+              "' has labels, and their texts are stored in a file that is named after the feature; "
+              "rename the feature, so that its name has no slash");
       }
       f(file, feature);
     }

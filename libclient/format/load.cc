@@ -29,7 +29,7 @@ void CheckFeatureArray(const PartConfig& config, PartId part, const ArraySpec& a
   }
   Throw(ErrorCode::kCorrupt, config.path, ": partition ", part, " has an array '", array.name,
         "' of ", array.shape.size(),
-        " dimensions, which is no feature of a type; copy or partition ", "it again");
+        " dimensions, which is not a feature of a type; copy or partition ", "it again");
 }
 
 }  // namespace

@@ -9,9 +9,9 @@ namespace graphd {
 // Reads and checks a part config. A path in it is resolved relative to the JSON's directory, then
 // as part<i>/<basename> beside the JSON (the layout that DGL's copy_files.py creates), then
 // relative to the working directory; the first one that exists is used. A machine needs only its
-// own partition, so a missing file is no error here: the first candidate is returned, and loading
-// it reports what is missing. An .npy map is also searched for under its base name beside the JSON.
-// Throws Error(kNotFound), Error(kVersion) for a "format" that this build does not know,
+// own partition, so a missing file is not an error here: the first candidate is returned, and
+// loading it reports what is missing. An .npy map is also searched for under its base name beside
+// the JSON. Throws Error(kNotFound), Error(kVersion) for a "format" that this build does not know,
 // Error(kCorrupt) with file, key, value and expectation.
 PartConfig LoadPartConfig(const std::string& path);
 

@@ -12,18 +12,18 @@ namespace graphd {
 // Files of node names: directory/<graph_name>.<ntype>.ids.txt.gz has one name per line; line i
 // (from 0) has the name of the node whose orig_id is i.
 
-// Returns the name of such a file.
+// Returns the name of the file for a node type.
 std::string NodeNamesFileName(const std::string& graph_name, const std::string& ntype);
 
-// Removes the files that an earlier graph of that name left.
+// Removes the files of node names that an earlier graph of that name has left.
 void RemoveNodeNames(const std::string& directory, const std::string& graph_name);
 
-// Removes files "<graph_name>.<any><ending>" of a directory, and what an interrupted run left of
-// them.
+// Removes the files "<graph_name>.<any><ending>" from a directory, and the temporary files of them
+// that an interrupted run has left.
 void RemoveListFiles(const std::string& directory, const std::string& graph_name,
                      const std::string& ending);
 
-// Copies such a file. The copy gets its name when it is complete and on the disk.
+// Copies a file of node names. The copy gets its name when it is complete and on the disk.
 void CopyNames(const std::string& from, const std::string& to);
 
 // Returns the existing files beside a part config, by NodeTypeId; "" for types without a file.

@@ -70,7 +70,7 @@ void CheckUtf8(const ordered_json& key) {
     if (!value.is_string() || IsUtf8(value.get_ref<const std::string&>())) continue;
     const auto replace = ordered_json::error_handler_t::replace;
     Throw(ErrorCode::kInvalid, value.dump(-1, ' ', false, replace),
-          " in an option is not UTF-8, which --memory needs; rename it");
+          " in an option is not UTF-8, but --memory requires UTF-8; rename it");
   }
 }
 

@@ -6,8 +6,8 @@
 namespace graphd {
 namespace {
 
-// Returns the first position whose value equals that of the one before `end`. Searches by doubling
-// steps, since most values are rare and some are very common.
+// Returns the first position whose value equals that of the position before `end`. Searches by
+// doubling steps, since most values are rare and some are very common.
 uint64_t FirstEqual(const OrderIndex& order, uint64_t begin, uint64_t end) noexcept {
   const uint64_t key = order.SortKey(begin + end - 1);
   uint64_t high = end - 1;  // has the value

@@ -32,7 +32,7 @@ RelabelTable::RelabelTable(int64_t num_ids, size_t dense_budget)
 
 void RelabelTable::Start(size_t expected) {
   if (dense_) {
-    if (++epoch_ == 0) {  // wrapped: old epochs could be taken for new
+    if (++epoch_ == 0) {  // wrapped: old epochs could be mistaken for new ones
       std::fill_n(cells_.data(), cells_.size(), Cell{});
       epoch_ = 1;
     }

@@ -16,7 +16,7 @@ bool IsTemporal(SamplingMethod method) noexcept;
 bool MayReplace(SamplingMethod method) noexcept;
 
 // Checks types, fanout and method, and that the column exists and has a dtype that the method can
-// use. `features`: those of the edge type. Throws Error(kInvalid), Error(kNotFound).
+// use. `features`: those of the edge type. Throws Error(kInvalid) or Error(kNotFound).
 void CheckSamplingRule(const Schema& schema, const SamplingRule& rule,
                        const std::vector<FeatureInfo>& features);
 // Returns whether the times of a temporal rule are floating-point numbers. Throws as

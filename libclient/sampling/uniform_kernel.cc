@@ -28,7 +28,7 @@ void UniformArrivals(SamplingContext& c, const SourceRow& row, CounterRng& rng) 
     }
   }
   if (wanted > 0) {
-    // A large part of the row is needed, so shuffle the edges that have not arrived yet.
+    // Many of the row's edges are needed, so the edges that have not been drawn yet are shuffled.
     c.eligible.clear();
     for (uint64_t position = 0; position < row.degree; position++) {
       if (!c.distinct.Contains(position)) c.eligible.push_back(position);

@@ -33,7 +33,8 @@ struct MemoryName {
   static MemoryName Make(const std::string& directory, const std::string& nonce);
   // Returns nothing if the file is damaged or of another version. The file exists.
   static std::optional<MemoryName> Read(const std::string& path);
-  // Returns nothing also if there is no file.
+  // Does the same for `memory-saved`, which need not exist: returns nothing if there is no file,
+  // too.
   static std::optional<MemoryName> ReadSaved(const std::string& store_directory);
   // Writes `memory`, on the disk.
   void Write(const std::string& store_directory) const;

@@ -195,7 +195,8 @@ std::unique_ptr<PersistentArena> PersistentArena::Find(const std::string& store_
 
 void PersistentArena::RemoveLeft(const std::string& store_directory) {
   const std::optional<MemoryName> saved = MemoryName::ReadSaved(store_directory);
-  // The name first: later it could be taken for that of a later state, which has the same numbers.
+  // The name is removed first: it could later be mistaken for the name of a newer state with the
+  // same numbers.
   RemoveFile(MemoryName::SavedPathIn(store_directory));
   if (saved) RemoveIfAbandoned(saved->directory, store_directory);
 }

@@ -186,7 +186,7 @@ void Store::Apply(const std::shared_ptr<Table>& table, const Push& push) {
 }
 
 void Store::PrepareCheckpoint() {
-  // Each pass has less to write than the one before, because fewer pages change meanwhile.
+  // Each pass has less to write than the previous one, because fewer pages change meanwhile.
   for (int pass = 0; pass < kMaxPasses; pass++) {
     const Clock::time_point start = Clock::now();
     write_back_.RunCycle();

@@ -58,17 +58,17 @@ class Store {
   std::vector<std::shared_ptr<Table>> tables() const { return catalog_.All(); }
   // Gives optimiser state of zeros to a table that has none. The change is on the disk on return. A
   // table that has this state is left as it is. Throws Error: kInvalid if the table has another
-  // state, kNotFound if it was dropped, kOverloaded, kIo.
+  // state, kNotFound if it was dropped, kOverloaded or kIo.
   void AddState(const std::shared_ptr<Table>& table, OptimizerState state) {
     catalog_.AddState(table, state);
   }
   // Replaces TableSpec::attributes. The change is on the disk on return. Throws Error: kNotFound if
-  // the table was dropped, kIo.
+  // the table was dropped, or kIo.
   void SetAttributes(const std::shared_ptr<Table>& table, const std::string& attributes) {
     catalog_.SetAttributes(table, attributes);
   }
   // Deletes the table and its rows. Callers that hold it may go on using it. Throws
-  // Error(kNotFound), Error(kIo).
+  // Error(kNotFound) or Error(kIo).
   void DropTable(const std::string& name);
 
   // Submits a push as Pipeline::Submit does, and fills in `push.table` and `push.lsn`. While pushes

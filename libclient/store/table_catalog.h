@@ -24,7 +24,7 @@ namespace graphd::store {
 class TableCatalog {
  public:
   // All arguments outlive the catalog. `arena` is null if memory is freed with the process. Throws
-  // Error(kCorrupt), Error(kIo).
+  // Error(kCorrupt) or Error(kIo).
   TableCatalog(const StoreOptions& options, PageDb& db, MemoryBudget& memory,
                PersistentArena* arena);
 
@@ -35,7 +35,7 @@ class TableCatalog {
   void AddState(const std::shared_ptr<Table>& table, OptimizerState state);
   void SetAttributes(const std::shared_ptr<Table>& table, const std::string& attributes);
   // Deletes the table and its pages. The caller holds WriteBack::Exclusive; otherwise a cycle could
-  // write the pages again. Throws Error(kNotFound) if the table was dropped, Error(kIo).
+  // write the pages again. Throws Error(kNotFound) if the table was dropped, or Error(kIo).
   void Drop(const Table& table);
 
   // Returns the table of this id, or null.
@@ -47,7 +47,7 @@ class TableCatalog {
   // disk. An empty text removes the trouble. Throws Error(kIo).
   void SetTroubles(const std::map<uint32_t, std::string>& troubles);
 
-  // Returns the state of the store as RocksDB has it. Throws Error(kCorrupt), Error(kIo).
+  // Returns the state of the store as RocksDB has it. Throws Error(kCorrupt) or Error(kIo).
   StoreState ReadState() const { return StateIn(db_); }
   static StoreState StateIn(const PageDb& db);
   // Puts the state into RocksDB, with the next table id, which is also stored in `state`. It is on

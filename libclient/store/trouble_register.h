@@ -16,7 +16,7 @@ class TroubleRegister {
   // `db` outlives the register.
   explicit TroubleRegister(PageDb& db) : db_(db) {}
 
-  // Reads the entry of a table from RocksDB. Throws Error(kCorrupt), Error(kIo).
+  // Reads the entry of a table from RocksDB. Throws Error(kCorrupt) or Error(kIo).
   void Load(uint32_t table);
   // Returns the reason, or an empty text.
   std::string Find(uint32_t table) const;

@@ -64,8 +64,8 @@ X509Ptr NewCertificate(const PrivateKey& key, const std::string& name, int days)
 
 KeyPair MakeAuthority(const std::string& server_name, int days) {
   PrivateKey key = PrivateKey::Generate();
-  // Its name differs from the server's: a certificate that names itself as its issuer is taken for
-  // self-signed.
+  // The name of the authority differs from that of the server, because a certificate that names
+  // itself as its issuer counts as self-signed.
   X509Ptr x509 = NewCertificate(key, server_name + " authority", days);
   RequireMade(X509_set_issuer_name(x509.get(), X509_get_subject_name(x509.get())) == 1);
   AddExtension(x509.get(), x509.get(), NID_basic_constraints, "critical,CA:TRUE,pathlen:0");

@@ -131,7 +131,8 @@ void BufferPool::Return(std::byte* data, size_t capacity) noexcept {
     const MutexLock lock(state_->mutex);
     state_->loaned_bytes -= capacity;
     if (state_->idle_bytes + capacity <= state_->max_idle_bytes) {
-      // Before those of its size: the one that was used last, and may be in a cache, comes first.
+      // The buffer is inserted before others of its size, so that Take prefers the one that was
+      // used last, which may still be in a cache.
       state_->idle.emplace_hint(state_->idle.lower_bound(capacity), capacity,
                                 State::Idle{data, now});
       state_->idle_bytes += capacity;

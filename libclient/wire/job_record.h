@@ -13,7 +13,7 @@ namespace graphd {
 // The phase of one host's part of a job. The trainers of all hosts start when every host is
 // kReady with the same attempt.
 enum class JobPhase : uint8_t {
-  kPreparing,  // waits for its daemon, or for the end of the trainers of the attempt before
+  kPreparing,  // waits for its daemon, or for the end of the trainers of the previous attempt
   kReady,      // may start its trainers
   kRunning,
   kFinished,  // all of its trainers have succeeded
@@ -43,7 +43,7 @@ struct JobHost {
   // empty if its supervisor was started again.
   std::string reason;
   // Seconds that trainers have to end: when the job is stopped or, as a part of the first host's
-  // plan, when those of the attempt before make room for this one.
+  // plan, when those of the previous attempt make room for this one.
   double grace = 0;
   // The plan for the attempt, which the job's first host makes: only its reports have one.
   std::vector<uint32_t> trainers;  // by slot of the job; empty: as launched
@@ -64,7 +64,7 @@ struct JobRecord {
 
 void WriteHost(const JobHost& host, wire::JobHost::Builder out);
 // Throws Error(kInvalid) for an unknown phase, a grace outside 0 to kMaxGraceSeconds, and an end
-// that is no number.
+// that is not a number.
 JobHost ReadHost(wire::JobHost::Reader in);
 void WriteRecord(const JobRecord& record, wire::JobRecord::Builder out);
 JobRecord ReadRecord(wire::JobRecord::Reader in);

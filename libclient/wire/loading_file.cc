@@ -52,7 +52,7 @@ void WriteLoadingFile(const std::string& path, const LoadingState& state) noexce
                                  {"total", state.total}};
     WriteFileAtomically(path, json.dump() + "\n");
   } catch (const std::exception&) {
-    // The daemon loads all the same.
+    // The daemon loads without the file.
   }
 }
 

@@ -22,10 +22,11 @@ struct LoadingState {
 // Returns the path of the file: that of the socket, with ".loading" instead of ".sock".
 std::string LoadingFilePath(const std::string& socket);
 
-// Writes the file, and nothing if that fails: its directory may be full.
+// Writes the file. Errors are ignored, because the daemon can load without it, for example if the
+// disk is full.
 void WriteLoadingFile(const std::string& path, const LoadingState& state) noexcept;
-// Returns what the file tells; nothing if there is none, if it can't be read, or if the process
-// that has written it has ended.
+// Returns the content of the file; nothing if there is no file, if it can't be read, or if the
+// process that has written it has ended.
 std::optional<LoadingState> ReadLoadingFile(const std::string& path) noexcept;
 
 }  // namespace graphd

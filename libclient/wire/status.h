@@ -111,7 +111,7 @@ struct PartitionStatus {
 struct DrainStatus {
   std::string by;      // the operator who has asked for it
   std::string reason;  // given by that operator; may be empty
-  double seconds = 0;  // since then
+  double seconds = 0;  // since the operator has asked for it
 };
 
 // The times of the requests of one kind that have ended since the daemon started.

@@ -19,8 +19,8 @@ namespace {
 
 constexpr uint32_t kMaxSegments = 512;  // Cap'n Proto's own limit
 
-// The first three bytes of a connection in TLS, as a number of segments: a handshake of TLS 1.0,
-// which clients of all versions write there.
+// The first three bytes of a TLS connection, read as a number of segments. They are the header of a
+// handshake record with version TLS 1.0, which clients of all versions send.
 constexpr uint32_t kTlsRecord = 0x010316;
 
 constexpr size_t kUnlimited = SIZE_MAX;

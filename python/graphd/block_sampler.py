@@ -33,7 +33,7 @@ class BlockSampler:
     prefetch_edge_feats : list of str, or dict of edge type to list, optional
         Features to fetch with the batch, found in ``edata`` of every block.
     output_device
-        DGL's; blocks are in host memory, and `Block.to` moves them.
+        Accepted for DGL; has no effect: blocks are in host memory, and `Block.to` moves them.
 
     Raises
     ------

@@ -62,7 +62,7 @@ def as_edge_prediction_sampler(
     sampler : BlockSampler
         A sampler of `graphd.sampling`.
     exclude, reverse_eids, reverse_etypes, negative_sampler
-        Those of `graphd.distributed.DistEdgeDataLoader`.
+        See `graphd.distributed.DistEdgeDataLoader`.
     prefetch_labels
         DGL's; refused. Read labels of edges by ``pair_graph.edata[graphd.EID]``.
 

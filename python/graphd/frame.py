@@ -21,7 +21,7 @@ class _LazyValue:
 
     @property
     def is_made_on_access(self) -> bool:
-        """Whether it is made on access only, from other data of the frame."""
+        """Whether the data are made on access only, from other data of the frame."""
         return self._of is not None
 
     def made_in(self, frame: Frame) -> Tensor:
@@ -78,13 +78,14 @@ class Frame(Described):
         self._made: dict[str, Tensor] = {} if made is None else made
 
     def lazy(self, name: str, make: Callable[..., Tensor], of: str | None = None) -> None:
-        """Sets a name to the result of ``make()``, or ``make(frame[of])``, called on access."""
+        """Sets a name to the result of ``make()`` or, if `of` is given, of ``make(frame[of])``,
+        which is called on first access."""
         self._made.pop(name, None)
         self._makers = {**self._makers, name: _LazyValue(make, of)}
 
     def fixed(self) -> list[str]:
-        """Returns the names whose data are in the batch or made, so that they can't change later;
-        names that are read by ids on first access may."""
+        """Returns the names whose data are in the batch or were made already, so that they can't
+        change later. Data that are read by ids on first access can."""
         makers = self._makers
         return [
             name
@@ -189,7 +190,8 @@ def frame_of(types: Sequence[Any], frames: Sequence[Described]) -> MutableMappin
 
 
 def moved(frame: Frame, device: Any, made: dict[str, Tensor] | None = None) -> Frame:
-    """Returns the data on another device, to be moved on first access unless they are there."""
+    """Returns the data on another device. Each tensor is moved on first access, unless `made` has
+    it already."""
 
     def mover(name: str) -> Maker:
         return lambda source: source[name].to(device)

@@ -10,7 +10,7 @@ from ._graphd import is_number
 from .errors import InvalidError
 
 # The limits of files (libclient/format/arrow/feature_values.cc).
-_MANY = 65536  # texts; more of which most are different are hardly labels
+_MANY = 65536  # texts; more of which most are different are probably not labels
 _MOST_MEMORY, _MEMORY_PER_TEXT = 256 << 20, 20  # bytes
 
 
@@ -94,18 +94,18 @@ def _problem(column: str, known: Sequence[str], rows: int) -> str:
     if numbers > len(known) // 2:
         return (
             f"has text, and begins with {_shown(known[0])}, but {numbers} of its {len(known)} "
-            "different texts are numbers; replace what is no number by None and convert it to "
+            "different texts are numbers; replace what is not a number by None and convert it to "
             "numbers, or " + dictionary
         )
     if sum(len(text.encode()) + _MEMORY_PER_TEXT for text in known) > _MOST_MEMORY:
         return (
-            f"has {len(known)} different texts, which take more than 256 MiB, so they are hardly "
-            "labels; drop the column, or make it a dictionary"
+            f"has {len(known)} different texts, which take more than 256 MiB, so they are probably "
+            "not labels; drop the column, or make it a dictionary"
         )
     if len(known) > _MANY and len(known) > rows / 2:
         return (
-            f"has {len(known)} different texts in {rows} rows, so they are hardly labels; drop the "
-            "column, or make it a dictionary"
+            f"has {len(known)} different texts in {rows} rows, so they are probably not labels; drop "
+            "the column, or make it a dictionary"
         )
     return ""
 

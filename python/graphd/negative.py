@@ -84,7 +84,7 @@ class negative_sampler:  # a namespace, as in DGL
     Uniform = PerSourceUniform
 
     class GlobalUniform(NegativeSampler):
-        """A sampler of k pairs for each positive edge that are no edge of any partition.
+        """A sampler of k pairs for each positive edge that are not edges of any partition.
 
         Parameters
         ----------

@@ -44,7 +44,7 @@ def select_topk(
     ascending : bool
         Whether to select the smallest values.
     copy_ndata, copy_edata, output_device
-        DGL's; without effect.
+        Accepted for DGL; has no effect.
 
     Returns
     -------
@@ -153,7 +153,7 @@ class PinSAGESampler(RandomWalkNeighborSampler):
         The type of the nodes, and the type that the walks go over; there must be an edge type each
         way.
     num_traversals, termination_prob, num_random_walks, num_neighbors, weight_column
-        Those of `RandomWalkNeighborSampler`.
+        See `RandomWalkNeighborSampler`.
     """
 
     def __init__(

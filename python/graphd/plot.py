@@ -41,10 +41,10 @@ def _axes(ax: Any, width: float = 6.4) -> Any:
 
 
 def degrees(g: GraphBase, etype: EdgeType | None = None, *, ax: Any = None) -> Any:
-    """Plots how many nodes have which in-degree, with logarithmic axes.
+    """Plots the number of nodes of each in-degree, with logarithmic axes.
 
-    Nodes without in-edges have no place there; the legend has their number. Degrees are read for a
-    million nodes at a time.
+    Nodes without in-edges have no place on a logarithmic axis; the legend has their number. Degrees
+    are read for a million nodes at a time.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ def counter(total: int | None, description: str) -> Iterator[Callable[[int], Non
 @contextlib.contextmanager
 def clock(description: str) -> Iterator[None]:
     """Shows how long the body of a `with` takes, once it takes two seconds. It is for single calls
-    that do not say how far they are.
+    that do not report their progress.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ class RawGraph:
     names : dict of node type to list of str
         The names of the nodes of types that have names in place of ids.
     notes : list of str
-        What is doubtful in the input.
+        Descriptions of doubtful things in the input.
     """
 
     def __init__(
@@ -302,8 +302,8 @@ def _from_networkx(g: Any) -> RawGraph:
 
 
 def _columns(what: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Converts [{name: number, array or text}] to {name: array or labels}, for the names that all rows
-    have."""
+    """Converts a list of rows, {name: number, array or text}, to columns, {name: array or labels}.
+    Only names that all rows have become columns."""
     import numpy
 
     names = set.intersection(*map(set, rows)) if rows else set()

@@ -45,7 +45,7 @@ def row_ids(rows: Any, count: int) -> Ids:
 
 def from_the_end(ids: Ids, count: int) -> Ids | None:
     """Returns ids with each negative one replaced by the row that it counts from the end; None if
-    no id is negative, or if they are no int64 ids.
+    no id is negative, or if they are not int64 ids.
 
     A call that has been refused comes here. Reads with valid ids are not searched for negative ones,
     which would cost them time.

@@ -97,7 +97,7 @@ class NeighborSampler(NativeSampler):
     prefetch_node_feats, prefetch_labels, prefetch_edge_feats, output_device
         See `BlockSampler`.
     fused : bool
-        DGL's; without effect.
+        Accepted for DGL; has no effect.
     edge_ids : bool, optional
         Whether blocks have ``edata[graphd.EID]``. By default they do, but the ids are not read before
         they are used: the first batch whose ids are used is sampled again, and batches that the
@@ -203,7 +203,7 @@ class MultiLayerFullNeighborSampler(NeighborSampler):
     ----------
     num_layers : int
     **options
-        Those of `NeighborSampler`.
+        See `NeighborSampler`.
     """
 
     def __init__(self, num_layers: int, **options: Any) -> None:
@@ -218,9 +218,9 @@ class LaborSampler(NeighborSampler):
     Parameters
     ----------
     fanouts, edge_dir, prob
-        Those of `NeighborSampler`.
+        See `NeighborSampler`.
     prefetch_node_feats, prefetch_labels, prefetch_edge_feats, output_device
-        Those of `NeighborSampler`.
+        See `NeighborSampler`.
     importance_sampling, layer_dependency, batch_dependency
         DGL's; only their defaults are supported.
     edge_ids : bool, optional
@@ -278,7 +278,7 @@ class TopKSampler(NeighborSampler):
     ascending : bool
         Whether to take the smallest values.
     edge_ids, **prefetch
-        Those of `NeighborSampler`.
+        See `NeighborSampler`.
     """
 
     _method = "topk"
@@ -312,7 +312,7 @@ class LayerSampler(NativeSampler):
     edge_ids : bool, optional
         See `NeighborSampler`.
     **prefetch
-        Those of `BlockSampler`.
+        See `BlockSampler`.
     """
 
     def __init__(
@@ -346,7 +346,7 @@ class ShadowSampler(NativeSampler):
     edge_ids : bool, optional
         See `NeighborSampler`.
     **prefetch
-        Those of `BlockSampler`.
+        See `BlockSampler`.
     """
 
     def __init__(
@@ -401,7 +401,7 @@ class TemporalSampler(NativeSampler):
     edge_ids : bool, optional
         See `NeighborSampler`.
     **prefetch
-        Those of `BlockSampler`.
+        See `BlockSampler`.
 
     Raises
     ------
@@ -486,7 +486,7 @@ class TemporalSampler(NativeSampler):
         Parameters
         ----------
         g, seed_nodes, exclude_eids, seed_times
-            Those of `sample_blocks`.
+            See `sample_blocks`.
 
         Returns
         -------

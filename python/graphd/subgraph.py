@@ -83,7 +83,7 @@ class Subgraph(DglForm, EdgeListGraph):
         Returns
         -------
         callable
-            Makes the graph on the device, of the moved tensors.
+            Makes the graph on the device from the moved tensors.
         """
         nodes = [parts.take(each) for each in self._nodes]
         edges = [[parts.take(each) for each in triple] for triple in self._by_etype]
@@ -96,7 +96,8 @@ class Subgraph(DglForm, EdgeListGraph):
     def _with(
         self, nodes: Sequence[Tensor], edges: Sequence[tuple[Tensor, Tensor, Tensor]], device: Any
     ) -> Subgraph:
-        """Returns the graph with these tensors, and with its data, moved on first access."""
+        """Returns the graph with its ids replaced by these tensors, and with its data, which are
+        moved to the device on first access."""
         found = Subgraph(self.types, nodes, edges, self._g)
         found._node_frames, found._edge_frames = (
             [
@@ -134,7 +135,8 @@ class Subgraph(DglForm, EdgeListGraph):
 
     @property
     def nodes(self) -> NodeView:
-        """``nodes(ntype)`` are local ids of nodes, ``nodes[ntype].data`` is ``ndata`` of a type."""
+        """A view: ``nodes(ntype)`` returns the local ids of a type, and ``nodes[ntype].data`` its
+        data."""
         return NodeView(
             self.types, [self.num_nodes(ntype) for ntype in self.ntypes], self._node_frames
         )

@@ -54,7 +54,7 @@ def end_columns_note(etype: Triple, ends: Sequence[Any], columns: Sequence[tuple
         The names of the columns that were chosen.
     columns : list of (name, values)
         All columns of the table in their order; of the first three also the values, as an array of
-        the first rows, or None if they are no integers.
+        the first rows, or None if they are not integers.
     """
     names = [name for name, _ in columns]
     if list(ends) != names[:2] or list(ends) == [etype[0], etype[2]]:

@@ -104,7 +104,7 @@ def node2vec_random_walk(
         The larger, the closer a walk stays to the node before.
     walk_length : int
     g, nodes, prob, return_eids, seed
-        Those of `random_walk`.
+        See `random_walk`.
 
     Returns
     -------

@@ -95,7 +95,7 @@ class Command(unittest.TestCase):
                                 (("--cut", ",".join(["random"] * 1025)), "at most 1024"),
                                 (("--machines", many, "--row_bytes", many, "--gigabits", "1"),
                                  "1089 combinations"),
-                                (("--json", "/nonexistent/a.json"), "/nonexistent is no folder")):
+                                (("--json", "/nonexistent/a.json"), "/nonexistent is not a folder")):
             self.assert_refused(run("scaling", "predict", *arguments), 2, said, arguments)
         for arguments, said in ((("--write_docs", "--cases", "1 host"), "without --cases"),
                                 (("--cases", "nosuch"), "no case has 'nosuch' in its title")):

@@ -93,7 +93,7 @@ class DetachedJobs(ClusterCase):
 
     def test_it_outlives_the_session_and_the_machine_that_started_it(self):
         last = cluster.machines[2]
-        # The user's machine is no host of the job.
+        # The user's machine is not a host of the job.
         job = self.launch_by_ssh(cluster.desk, WORK)
         self.remove(cluster.desk)
         self.assertEqual(len(self.trainers("while [ ! -e finish ]")), 3)

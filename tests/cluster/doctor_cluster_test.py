@@ -217,7 +217,7 @@ class DoctorTest(ClusterCase):
         self.write_ip_config(["trainer-a", "10.99.0.2", "10.99.0.3"])
         try:
             self.assertIn("give another address or port", self.expect(
-                1, "trainer-a:30050: it is no address of this host"))
+                1, "trainer-a:30050: it is not an address of this host"))
         finally:
             with open(self.first.folder + "/hosts", "w") as out:
                 out.write(good)

@@ -237,7 +237,7 @@ class Elastic(TrainingCase):
             starts.append(str(attempt))
             self.wait_for_lines(job, f"] up {attempt} of 3\n", 3)
             self.assertEqual(self.read(self.third, "starts").split(), starts)
-        # It joins before the others miss it, and starts its trainers once more all the same.
+        # The host joins before the others miss it, and nevertheless starts its trainers once more.
         os.kill(self.supervisor(), signal.SIGKILL)
         self.assertEqual(self.restart(job, "--trainer_hosts", "gpus.txt")[0],
                          f"started job {job} again with 3 trainers\n")

@@ -126,7 +126,7 @@ class Machine:
 
 class Cluster:
     """A number of hosts, and the operator's machine. With `desk`, there is another machine with an
-    sshd, which is no host of jobs."""
+    sshd, which is not a host of jobs."""
 
     def __init__(self, hosts=3, desk=False):
         self.prefix = f"gd{os.getpid()}-"

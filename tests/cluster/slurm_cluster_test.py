@@ -215,7 +215,7 @@ class Errors(SlurmCase):
     def test_a_host_that_is_no_node_of_the_job_is_refused(self):
         done = self.launch("true", nodes=1)
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertRegex(done.stderr, r"ip_config names 10\.99\.0\.2, which is no node of Slurm job "
+        self.assertRegex(done.stderr, r"ip_config names 10\.99\.0\.2, which is not a node of Slurm job "
                                       r"\d+: m1 \(10\.99\.0\.1\); ")
 
     def test_what_slurm_would_end_is_refused(self):

@@ -27,7 +27,7 @@ auto s = "// Of a string";
 auto raw = R"(
 // Of a raw string
 )";
-int million = 1'000'000;  // rows; 'a' is no string
+int million = 1'000'000;  // rows; 'a' is not a string
 // NOLINTNEXTLINE(google-explicit-constructor)
 Call(/*of=*/1, /*which=*/2);
 // `which` is "a" or "b".

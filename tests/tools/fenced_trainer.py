@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A trainer that writes its attempt's number into its row of a tensor again and again. It leaves the
 error of a write in the file "refused-ATTEMPT". Rank 0 of a later attempt also writes the rows of
-ranks that only the attempt before had, and then watches for a while whether these rows stay: it
+ranks that only the previous attempt had, and then watches for a while whether these rows stay: it
 leaves "kept" or "changed" in the file "rows".
 """
 import os

@@ -15,7 +15,7 @@ using nlohmann::json;
 constexpr const char* kRequestsExamples = R"(
 Shows what trainers wait for: each request that a daemon has not answered yet, the oldest first, with
 its age, its operation, its trainer, and what it waits for, such as a thread, an index that is built,
-the store, or other trainers. Reads by mapped memory are no requests.
+the store, or other trainers. Reads by mapped memory are not requests.
 Without --ip_config, all daemons of this machine with the server's name are asked.
 
 Examples:

@@ -13,16 +13,16 @@
 
 namespace graphd::ctl {
 
-// Shows the log of a server, merged by time over its hosts. Of each host it has one batch of
-// records at most, so that its memory is bounded. Run returns, when all hosts have told everything
-// or are lost, 0 or the ExitCode of the first error.
+// Shows the log of a server, merged by time over its hosts. It holds at most one batch of records
+// of each host, so that its memory is bounded. When all hosts have sent everything or are lost, Run
+// returns 0 or the ExitCode of the first error.
 class LogFollower final : public HostFollower {
  public:
   // The orders have the action kServerLogs. `labels` name the hosts in the output.
   LogFollower(std::vector<HostPlan> hosts, std::vector<std::string> labels,
               const HostOptions& options, bool as_json);
 
-  // While the logs are followed, a record is shown after so long, also if a host that is silent or
+  // While the logs are followed, a record is shown after this time even if a host that is silent or
   // whose clock is slow may still have an earlier one.
   static constexpr double kPatience = 3;  // seconds
 

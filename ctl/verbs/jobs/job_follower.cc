@@ -135,7 +135,8 @@ int JobFollower::Conclude() {
   if (told == 0) return failure;
   if (follow_.until_end && over == 0) {
     if (failure != 0) return failure;
-    PrintMessage(StrCat("no host has said how job ", follow_.job, " ended; run the command again"));
+    PrintMessage(
+        StrCat("no host has reported how job ", follow_.job, " ended; run the command again"));
     return ExitCode(ErrorCode::kUnavailable);
   }
   if (!outcome || !follow_.until_end) return 0;

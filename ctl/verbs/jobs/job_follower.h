@@ -12,10 +12,10 @@
 
 namespace graphd::ctl {
 
-// Shows what the hosts of a job tell about it: the trainers' lines with their prefixes, and its
-// state. Run returns, when all hosts have answered, the exit code of a job that has ended, or 0;
-// the ExitCode of an error if no host knows the job or if a host can't tell how it has ended. The
-// job goes on after a signal.
+// Shows what the hosts of a job report: the lines of the trainers, with their prefixes, and the
+// state of the job. Run returns, when all hosts have answered, the exit code of a job that has
+// ended, or 0; the ExitCode of an error if no host knows the job or if a host can't tell how it has
+// ended. The job goes on after a signal.
 class JobFollower final : public HostFollower {
  public:
   // The orders have the action kFollowJob. `tells_news`: also print, to standard error, that the

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kWaitExamples = R"(
 Waits until the job has ended, says how, and exits with its exit code. A job that has ended already
-is no error.
+is not an error.
 
 Examples:
   graphctl wait 1120-130501-4711 --ip_config ip_config.txt && echo trained

@@ -86,7 +86,7 @@ class WatchedThread {
   // Returns the states of all watched threads of this process.
   static std::vector<State> All();
 
-  // Sets the longest time without progress of threads that are no event loops.
+  // Sets the longest time without progress of threads that are not event loops.
   static void SetLongest(std::chrono::seconds longest) noexcept { default_longest_ = longest; }
 
  private:
@@ -106,7 +106,7 @@ class WatchedThread {
       std::chrono::seconds(120)};
 
   const std::string name_;
-  const std::chrono::seconds longest_turn_;  // 0: it is no event loop
+  const std::chrono::seconds longest_turn_;  // 0: it is not an event loop
   uint64_t id_ = 0;
   std::atomic<uint64_t> progress_{0};  // odd while the thread waits
   std::atomic<int> with_helpers_{0};   // objects
@@ -124,8 +124,8 @@ void ForPieces(size_t count, F&& f) {
 }
 
 // Calls f(first, last) for ranges of the rows of a CSC or CSR, in order, and counts progress after
-// each. `indptr` has the begin of each row, and the end of the last one. A range has few edges, or
-// a single row.
+// each. `indptr` has the position at which each row begins, and the end of the last row. A range
+// has few edges, or a single row.
 template <class Indptr, class F>
 void ForRows(const Indptr& indptr, F&& f) {
   constexpr size_t kRows = size_t{1} << 18, kEdges = size_t{1} << 20;

@@ -15,13 +15,13 @@
 // 2014): a new extent takes its share of the rows of each other one, and the other rows stay where
 // they are. A row that has moved is also looked for in its extent before. Rows that are kept stay
 // where they are: a feature keeps them in the extents that it has when the first ones are kept, and
-// then the extent among these takes the place of the one before.
+// then the extent among these takes the place of the previous one.
 //
 // An extent consists of sets of 16 rows, and a row can be in one set of its extent only. Each set
 // evicts by itself (sieve_queue.h); some of its rows may be kept, which are in no queue. So a
-// writer changes one set, under a sequence lock of its own, and nobody ever waits for a lock: a
-// reader that meets a locked set takes its row for missing, and a writer does not store it, or
-// tries again some times if it shall be kept.
+// writer changes one set, under a sequence lock of its own, and no process ever waits for a lock: a
+// reader that finds a set locked treats its row as missing, and a writer does not store its row, or
+// tries again a few times if the row should be kept.
 
 namespace graphd {
 

@@ -46,7 +46,8 @@ uint64_t PidNamespace() {
 // Reads the file. Throws Error(kCorrupt).
 std::vector<Entry> ReadEntries(int fd, const std::string& path) {
   const auto refuse = [&] {
-    Throw(ErrorCode::kCorrupt, path, " is no list of processes that share a row cache; remove it");
+    Throw(ErrorCode::kCorrupt, path,
+          " is not a list of processes that share a row cache; remove it");
   };
   struct stat info {};
   if (::fstat(fd, &info) != 0) ThrowErrno("can't stat", path);
@@ -171,8 +172,9 @@ LockedFile Lock(const std::string& path) {
   }
 }
 
-// Removes files whose members were all killed. What can't be removed now, the next process may.
-// Members of other pid namespaces, whose files have another suffix, can't be seen from here.
+// Removes files whose members were all killed. The next process tries again to remove files that
+// can't be removed now. Members of other pid namespaces, whose files have another suffix, can't be
+// seen from here.
 void RemoveAbandoned(const std::string& directory, const std::string& prefix,
                      const std::string& suffix, const std::string& except) {
   constexpr size_t kMost = 64;

@@ -22,11 +22,12 @@ size_t OwnersPieces(std::span<const int32_t> owners);
 kj::Promise<void> ReadOwnersPiece(wire::Session::Client& session,
                                   const ReceivedGraph::Missing& missing, size_t piece,
                                   std::span<int32_t> owners, std::string peer);
-// Reads all owners by calls of the link, and waits. Takes `patience`, and longer for large books.
+// Reads all owners by calls of the link, and waits for them: for `patience` at most, and longer for
+// large books.
 void ReadOwners(DaemonLink& link, const ReceivedGraph::Missing& missing, std::span<int32_t> owners,
                 std::chrono::milliseconds patience);
-// Copies the owners from memory that the daemon shares. Throws Error(kCorrupt) if it is not sealed,
-// or has another size.
+// Copies the owners from memory that the daemon shares. Throws Error(kCorrupt) if the memory is not
+// sealed, or has another size.
 void CopyOwners(UniqueFd fd, std::span<int32_t> owners);
 
 }  // namespace graphd

@@ -61,7 +61,7 @@ class ControlClient {
   // Throws Error(kNotFound) if the daemon has no such job.
   uint32_t EndJob(const std::string& job_id, const std::string& by, const std::string& reason);
 
-  // Sets the level of the log until the next start or reload. Returns the name of the one before.
+  // Sets the level of the log until the next start or reload. Returns the name of the previous one.
   std::string SetLogLevel(const std::string& level, const std::string& by);
   // Reads the daemon's configuration again, and returns what differed. A mistake in it is an Error
   // that names file, line and key, and changes nothing.

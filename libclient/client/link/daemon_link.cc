@@ -242,7 +242,8 @@ void DaemonLink::Lost(DaemonConnections* connections) {
 }
 
 // Checks what the daemon answers to attach, before its session is used: rows and samples of other
-// files must never be taken for those of the files `known`, which may be empty.
+// files must never be mistaken for those of the files whose fingerprint is `known` (if that is not
+// empty).
 void DaemonLink::CheckAnswer(wire::Daemon::AttachResults::Reader answer, const std::string& known) {
   CheckHello(answer.getHello(), "the graphd at " + peer_);
   const std::string now = answer.hasFingerprint() ? answer.getFingerprint().cStr() : "";

@@ -31,8 +31,8 @@ class RowRequest {
   bool IsAboutTheSameAs(const RowRequest& other) const noexcept {
     return part_ == other.part_ && feature_ == other.feature_;
   }
-  // Says that the call leaves row ids()[index] to another one, and that it has got the row all the
-  // same. The call's thread only.
+  // Note that the call leaves row ids()[index] to another call, and that it has received the row
+  // after all. Called by the call's thread only.
   void LeaveOut(size_t index) { positions_[index] = kLeftOut; }
   void TakeIn(size_t index, int64_t position) { positions_[index] = position; }
 

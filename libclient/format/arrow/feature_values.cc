@@ -35,7 +35,7 @@ bool IsFloat(DType dtype) {
   return dtype == DType::kFloat16 || dtype == DType::kFloat32 || dtype == DType::kFloat64;
 }
 
-// Texts of which most are different are hardly labels. Fewer are not counted.
+// Texts of which most are different are probably not labels. Fewer are not counted.
 constexpr uint64_t kManyTexts = 65536;
 
 // The most memory for the texts of a column: whether most are different is known at its end only.
@@ -338,7 +338,7 @@ std::string FeatureValues::Problem(std::string_view cell) const {
   if (text_memory_ > kMostTextMemory) {
     return StrCat("is the ", labels_->size(), "th different text in ", numbers_->size(),
                   " rows, and they take more than ", HumanBytes(kMostTextMemory),
-                  ", so they are hardly labels");
+                  ", so they are probably not labels");
   }
   if (is_mask()) return "is not a number; a mask has true and false, or 1 and 0";
   if (cell.find_first_of("\r\n") != cell.npos) return "has a line break, so it can't be a label";
@@ -356,7 +356,7 @@ std::string FeatureValues::Doubt() const {
   }
   if (texts <= kManyTexts || texts <= rows / 2) return "";
   return StrCat("is the first of ", texts, " different texts in ", rows,
-                " rows, so they are hardly labels");
+                " rows, so they are probably not labels");
 }
 
 void FeatureValues::AppendMissing() {

@@ -34,10 +34,10 @@ class FeatureValues {
         kept_(dtypes == FeatureDTypes::kKept),
         spill_(spill) {}
 
-  // Accepts text that is not a number: if the first cell that is not empty is no number, all cells
-  // become labels. Dictionaries of text are accepted anyway. Has no effect on masks, features whose
-  // name ends in "_mask": labels of "yes" and "no" would be a mask, but an inverted one if "yes"
-  // comes first.
+  // Accepts text that is not a number: if the first cell that is not empty is not a number, all
+  // cells become labels. Dictionaries of text are accepted anyway. Has no effect on masks, features
+  // whose name ends in "_mask": labels of "yes" and "no" would be a mask, but an inverted one if
+  // "yes" comes first.
   void AcceptTexts() noexcept { accepts_texts_ = !is_mask(); }
 
   // Appends a cell of text. Returns false if it can't be appended; Problem says why.
@@ -49,9 +49,10 @@ class FeatureValues {
   }
   // Returns the end of the sentence "'<cell>' in column '<name>' ..." for a cell that was refused.
   std::string Problem(std::string_view cell) const;
-  // Returns such an end for the first text, if the texts of the rows so far are hardly labels: most
-  // of them are numbers, or there are many and most are different. Returns "" if they are. Call it
-  // after the last row. Texts of a dictionary are always labels.
+  // Returns the end of such a sentence for the first text if the texts of the rows so far are
+  // probably not labels, because most of them are numbers, or because there are many and most are
+  // different. Otherwise returns "". Call it after the last row. Texts of a dictionary are always
+  // labels.
   std::string Doubt() const;
   // Returns whether the place of the first text is to be set: it has just been appended as a cell.
   bool needs_place() const noexcept { return from_texts_ && place_.empty(); }

@@ -107,7 +107,8 @@ class Sorter {
   template <class Id, class Row>
   void Place(const TypeRange& range, std::span<uint64_t> indptr, std::span<Id> indices,
              std::span<Row> rows) const {
-    // indptr[i] is the cursor of node i while placing edges and ends as the begin of node i + 1.
+    // indptr[i] is the cursor of node i while its edges are placed; in the end it is the position
+    // at which node i + 1 begins.
     for (size_t r = 0; r < range.num_edges; r++) {
       if (r + 2 * kAhead < range.num_edges) Prefetch(range, r, indptr, indices, rows);
       const size_t edge = Edge(range, r);

@@ -61,7 +61,7 @@ class PartWriter {
   const std::vector<IdSums>& edge_sums() const noexcept { return edge_sums_; }
 
  private:
-  // The order of rows: of nodes, then of edges.
+  // The key by which the edges of a type are ordered.
   struct EdgeOrder {
     int64_t dst = -1, src = -1, edge = -1;
     auto operator<=>(const EdgeOrder&) const = default;
@@ -72,7 +72,8 @@ class PartWriter {
   void CheckColumns(const ArrowBatch& batch, size_t ids, const PlannedType& type,
                     const std::string& called) const;
   [[noreturn]] void FailCount(int64_t count, int64_t planned, const std::string& called) const;
-  // Calls write(stored) for the rows of a feature as they are stored, some at a time.
+  // Converts the rows of a feature to the stored form, piece by piece, and calls write(stored) for
+  // each piece.
   template <class F>
   void ForEachPiece(const ArrowColumn& column, const PlannedFeature& feature, F&& write);
   void EndNodes();

@@ -109,7 +109,7 @@ ordered_json DescribeFiles(const std::string& path, const WrittenFiles& written)
     if (!IsUtf8(whole)) {
       const auto replace = ordered_json::error_handler_t::replace;
       Throw(ErrorCode::kInvalid, "the path ", ordered_json(whole).dump(-1, ' ', false, replace),
-            " is not UTF-8, which --memory needs; rename it");
+            " is not UTF-8, but --memory requires UTF-8; rename it");
     }
     struct stat info {};
     if (::stat(file.c_str(), &info) != 0) ThrowErrno("can't stat", file);

@@ -26,7 +26,7 @@ class EdgeMerge {
 
   // Begins the next list.
   void BeginPart();
-  // Adds an edge to the list. Requires: it is not less than the one before. `row` has row_bytes.
+  // Adds an edge to the list. Requires: it is not less than the previous one. `row` has row_bytes.
   void Add(const MergedEdge& edge, std::span<const std::byte> row);
   // Calls f for all edges in their order, reading the lists through buffers of `memory` in all.
   void ForEach(uint64_t memory,

@@ -82,7 +82,7 @@ void RunState::RemoveOthers(const std::string& parent, const std::string& keep) 
     states.emplace_back(path, Lock(path));
   }
   for (const auto& [path, lock] : states) {
-    // The key goes first: without it, the rest is no state.
+    // The key goes first: without it, the rest is not a state.
     fs::remove(JoinPath(path, kKey));
     fs::remove_all(path);
   }
@@ -111,7 +111,7 @@ void RunState::Clear() const {
   for (const auto& entry : fs::directory_iterator(directory_)) {
     if (entry.path().filename() != kLock) old.push_back(entry.path());
   }
-  // The key goes first: without it, the rest is no state.
+  // The key goes first: without it, the rest is not a state.
   fs::remove(Path(kKey));
   for (const fs::path& path : old) fs::remove_all(path);
 }

@@ -15,7 +15,7 @@
 
 namespace graphd {
 
-// Returns the columns, and which of the first rows' values are no ids, as DetectTable does. In
+// Returns the columns, and which of the first rows' values are not ids, as DetectTable does. In
 // place of a line, a cell has the number of its row, from 1. Throws Error(kCorrupt) for columns
 // without a name or with the same one.
 TableFormat DescribeColumns(ColumnFiles& files, const std::string& path);

@@ -22,7 +22,7 @@ void FeatureSelection::CheckAllSeen(const std::string& tables,
     const bool has_type = name.find('=') != name.npos && !types.empty();
     Throw(ErrorCode::kInvalid, "--feat_cols: ", tables, " has a feature column '", name, "'",
           has_type ? StrCat(", and '", name.substr(0, name.find('=')),
-                            "' is no type: the types are ", Join(types, ", "))
+                            "' is not a type: the types are ", Join(types, ", "))
                    : "");
   }
 }

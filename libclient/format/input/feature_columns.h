@@ -68,10 +68,10 @@ class FeatureColumns {
   void Append(const ArrowBatch& batch, const std::string& path, int64_t first_row);
   // Returns the columns of the open file that become features.
   std::vector<size_t> columns() const;
-  // Adds the features to `features`; those whose name ends in "_mask" become uint8 if they are 0
-  // and 1. Throws Error(kInvalid) if `features` has one of that name already, and
-  // Error(kCorrupt) naming the place of the first text of a column whose texts are hardly labels
-  // (FeatureValues::Doubt).
+  // Adds the features to `features`. A feature whose name ends in "_mask" becomes uint8 if all of
+  // its values are 0 or 1. Throws Error(kInvalid) if `features` already has a feature with the name
+  // of a new one. If the texts of a column are probably not labels (FeatureValues::Doubt), throws
+  // Error(kCorrupt), which names the place of the first text.
   void Finish(int64_t rows, std::vector<RawFeature>& features) &&;
 
  private:

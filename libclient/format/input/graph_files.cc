@@ -261,7 +261,8 @@ class GraphFiles {
     return columns;
   }
 
-  // Reports files without a detected header: a header above names looks like one more row.
+  // Reports files in which no header was detected: where the ids are names, a header can't be told
+  // from one more row.
   void NoteMissingHeaders(const std::vector<IdsInTable>& columns) {
     if (options_.hints.header) return;
     for (const IdsInTable& ids : columns) {
@@ -382,7 +383,7 @@ class GraphFiles {
     };
     for_each([&](const Tensor& ids) { ends += static_cast<uint64_t>(ids.num_rows()); });
     uint64_t different = ends;
-    if (count / 4 < ends) {  // the bits take at most half a byte per end
+    if (count / 4 < ends) {  // `seen` takes at most half a byte for each end of an edge
       std::vector<bool> seen(count);
       different = 0;
       for_each([&](const Tensor& ids) {

@@ -10,9 +10,9 @@ namespace graphd {
 // The properties of a column's numbers that determine its dtype. The order of the numbers makes no
 // difference, so a column may be summarised in parts. A plain value.
 struct NumberSummary {
-  bool any = false;       // there are numbers, or missing ones
+  bool any = false;       // there is a number or a missing one
   bool floating = false;  // a number is not of a whole number's type, or is missing
-  bool wide = false;      // float32 does not preserve a number's digits, or its size
+  bool wide = false;      // float32 does not preserve a number; see dtype()
   bool all_words = true;  // all are true or false
   bool all_bits = true;   // all are 0 or 1, or true or false
 
@@ -32,11 +32,12 @@ struct NumberSummary {
   void AddDecimal(double value, std::string_view cell) noexcept;
   void Merge(const NumberSummary& part) noexcept;
 
-  // Returns int64 if all are whole numbers of 64 bits; else float32, or float64 if a number has
-  // more than 9 significant digits, is outside float32's range, or was added by AddInt, has 10
-  // digits or more and would be rounded by float32. (1234567890.0, which has 9 significant digits,
-  // is hardly an id; it may be a number of float32 that was written as text.) It is uint8 if all
-  // are true or false, or if `mask` is set and all are 0 or 1.
+  // Returns uint8 if all are true or false, or if `mask` is set and all are 0 or 1; else int64 if
+  // `floating` is not set; else float64 if float32 does not preserve a number; else float32. A
+  // number is not preserved if it has more than 9 significant digits, if it is outside the range of
+  // float32, or if it was added by AddInt, has 10 digits or more and would be rounded.
+  // (1234567890.0, which has 9 significant digits, is hardly an id: it may be a float32 that was
+  // written as text.)
   DType dtype(bool mask) const noexcept;
 };
 

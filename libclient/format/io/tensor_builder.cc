@@ -78,7 +78,7 @@ Tensor TensorBuilder::Finish(std::vector<int64_t> shape) && {
     Tensor tensor = spill_->Map({file_->path(), 0}, dtype_, std::move(shape));
     if (tensor.num_bytes() != file_->size()) {
       Throw(ErrorCode::kInvalid, "a column of ", file_->size(), " bytes can't have a shape of ",
-            tensor.num_bytes());
+            tensor.num_bytes(), " bytes");
     }
     file_.reset();
     std::free(std::exchange(data_, nullptr));

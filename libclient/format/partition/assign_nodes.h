@@ -100,9 +100,9 @@ class RandomAssignment {
 // chance. Needs no memory besides the result. kRandom and kHash are the same.
 NodeOwners AssignRandomly(const RawGraph& graph, int32_t num_parts, uint64_t seed);
 
-// Reads the owners from options.assignment. Throws Error(kNotFound), Error(kInvalid) for types
-// without a file or with two, Error(kCorrupt) with line and value for a number that is no
-// partition.
+// Reads the owners from options.assignment. Throws Error(kNotFound) if a file is missing,
+// Error(kInvalid) for types without a file or with two, and Error(kCorrupt), which names line and
+// value, for a number that is not a partition.
 NodeOwners AssignByFile(const RawGraph& graph, const AssignOptions& options);
 
 // Runs METIS's k-way partitioning of the graph without directions, types, self loops and repeated

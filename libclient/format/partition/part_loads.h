@@ -27,7 +27,8 @@ class PartLoads {
   size_t quantities() const noexcept { return sums_.size(); }
   const std::vector<uint64_t>& sums() const noexcept { return sums_; }
 
-  // Returns what a partition holds of a quantity, in shares: 1 is as much as each should hold.
+  // Returns how much of a quantity a partition holds, in shares. One share is the amount that each
+  // partition would hold in perfect balance.
   double Shares(size_t part, size_t quantity) const {
     const double share = static_cast<double>(sums_[quantity]) / static_cast<double>(parts_);
     return static_cast<double>(Amount(part, quantity)) / std::max(share, 1.0);
@@ -38,8 +39,8 @@ class PartLoads {
     Change(node, to, 1);
   }
 
-  // Returns whether a partition would hold at most `shares` shares of everything that the node
-  // has, with the node.
+  // Returns whether a partition, with the node added, would hold at most `shares` shares of each
+  // quantity to which the node adds something.
   bool FitsShares(size_t node, size_t part, double shares) const {
     bool fits = true;
     weights_.ForEach(node, [&](size_t q, uint64_t weight) {
@@ -49,11 +50,11 @@ class PartLoads {
     return fits;
   }
 
-  // Quantities: all of them, or only those of nodes.
+  // Selects the quantities that are checked: all of them, or only those of nodes.
   enum class Of { kNodes, kAll };
 
-  // Returns whether a node may move to a partition: it has room for everything that the node has,
-  // or will at least hold less of it than the node's own partition.
+  // Returns whether a node may move from partition `own` to partition `part`: for each quantity to
+  // which the node adds something, `part` has room or will at least hold less than `own` does now.
   bool HasRoom(size_t node, size_t own, size_t part, Of of) const {
     bool fits = true;
     weights_.ForEach(node, [&](size_t q, uint64_t weight) {
@@ -64,7 +65,7 @@ class PartLoads {
     return fits;
   }
 
-  // Returns whether a partition exceeds its room for something that the node has.
+  // Returns whether a partition exceeds its room for any quantity to which the node adds something.
   bool ExceedsRoom(size_t node, size_t part, Of of) const {
     bool exceeds = false;
     weights_.ForEach(node, [&](size_t q, uint64_t) {
@@ -72,7 +73,7 @@ class PartLoads {
     });
     return exceeds;
   }
-  // Returns whether any partition exceeds its room for anything.
+  // Returns whether any partition exceeds its room for any quantity.
   bool AnyExceedsRoom() const {
     for (size_t i = 0; i < loads_.size(); i++) {
       if (loads_[i] > rooms_[i % rooms_.size()]) return true;
@@ -80,7 +81,8 @@ class PartLoads {
     return false;
   }
 
-  // Returns the largest share that a partition holds of something that the node has.
+  // Returns the largest number of shares (see Shares) that a partition holds of any quantity to
+  // which the node adds something.
   double Fullness(size_t node, size_t part) const {
     double fullest = 0;
     weights_.ForEach(node,

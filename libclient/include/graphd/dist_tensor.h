@@ -89,8 +89,8 @@ class DistTensor {
   // takes memory for its rows, of what no other feature has taken, and sets how much there is for
   // later ones. All trainers of the machine may call this. A few rows may be lost if one of them is
   // killed in the middle of a change. Returns how many of the rows are kept: 0 without a cache, and
-  // rows that this machine has itself do not count. Throws Error(kInvalid) for a tensor that is no
-  // feature, and on an id out of range.
+  // rows that this machine has itself do not count. Throws Error(kInvalid) for a tensor that is not
+  // a feature, and on an id out of range.
   int64_t KeepCached(std::span<const int64_t> ids) const;
   // Returns rows [begin, end). Matches t[begin:end].
   Tensor Slice(int64_t begin, int64_t end) const;

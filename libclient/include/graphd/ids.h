@@ -15,9 +15,10 @@
 // Ids of nodes and edges, homogeneous ids and local rows are int64_t, in arrays (std::span, Tensor)
 // and as single values. The arrays are those of DGL, PyTorch and NumPy, read and written without a
 // copy, and nothing in an array says which kind of id it has. A single value is an element of such
-// an array, or computed from one (a local row is an id less the first id of its partition), so that
-// a type of its own would be converted at each access without checking anything. Names of functions
-// and parameters say which id space they mean instead (ToHomo, LocalRow; graphd/partition_book.h).
+// an array, or computed from one (a local row is an id minus the first id of its partition), so
+// that a type of its own would be converted at each access without checking anything. Names of
+// functions and parameters say which id space they mean instead (ToHomo, LocalRow;
+// graphd/partition_book.h).
 
 namespace GRAPHD_EXPORT graphd {
 

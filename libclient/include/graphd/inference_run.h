@@ -51,7 +51,7 @@ class InferenceRun {
   // Returns whether a layer's tensor must be persistent.
   bool IsPersistent(int64_t layer) const noexcept;
   // Waits until all trainers have finished a layer (DistGraph::WaitForAll), and drops the tensors
-  // of the layer before, which all have used then. Each trainer calls it once after each layer,
+  // of the previous layer, which all have used then. Each trainer calls it once after each layer,
   // also after those that were complete before. Throws as WaitForAll does.
   void FinishLayer(int64_t layer);
 

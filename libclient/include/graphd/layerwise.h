@@ -78,7 +78,7 @@ struct LayerwiseOptions {
 //
 // The rows of each layer are in a DistTensor, so that no layer is computed twice for a node and no
 // trainer needs memory for the rows of all nodes; it takes some bytes for each of its own nodes,
-// and one for each node at the start. Rows of the layer before are dropped when all trainers have
+// and one for each node at the start. Rows of the previous layer are dropped when all trainers have
 // used them. Batches are sampled and read by other threads, and written behind the computation.
 //
 // Throws Error(kInvalid) if an argument or the result of a layer is not valid, or the run to be
@@ -87,8 +87,8 @@ struct LayerwiseOptions {
 // Error(kNotFound) for an unknown feature of edges; Error(kUnavailable) if another trainer leaves
 // the job meanwhile; Error(kDeadline) if another trainer does not call this in time;
 // Error(kOverloaded); and what a layer throws. After an error a trainer must leave the job, as its
-// process does if it ends: the others wait until then, and a further call of this would meet their
-// unfinished one.
+// process does if it ends: the others wait until then, and another call of this function would join
+// their unfinished call.
 std::vector<DistTensor> Layerwise(const DistGraph& graph, const std::vector<LayerFunction>& layers,
                                   const std::vector<DistTensor>& features,
                                   const LayerwiseOptions& options = {});

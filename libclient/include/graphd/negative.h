@@ -24,7 +24,8 @@ class NegativeSampler {
   virtual ~NegativeSampler() = default;
   // Returns negative edges of type `etype` for its positive edges src[i] -> dst[i], given as
   // type-wise ids in lists of equal length. The result must be a function of the arguments. Throws
-  // Error(kInvalid) on a type or id out of range, Error(kUnavailable), Error(kDeadline).
+  // Error(kInvalid) on a type or id out of range, and Error(kUnavailable) or Error(kDeadline) if a
+  // daemon does not answer.
   virtual NegativeEdges Sample(const DistGraph& graph, EdgeTypeId etype,
                                std::span<const int64_t> src, std::span<const int64_t> dst,
                                uint64_t seed) const = 0;
@@ -54,7 +55,7 @@ struct GlobalNegativeOptions {
 // draws. Thread-safe.
 //
 // Throws Error(kInvalid) on a type out of range, num_samples outside 0..2^30 and a redundancy
-// outside 0..1000, Error(kUnavailable), Error(kDeadline).
+// outside 0..1000, and Error(kUnavailable) or Error(kDeadline) if a daemon does not answer.
 NegativeEdges GlobalUniformNegatives(const DistGraph& graph, int64_t num_samples,
                                      const GlobalNegativeOptions& options = {});
 

@@ -60,7 +60,7 @@ struct Walks {
 // Throws Error(kInvalid) on a seed or type out of range, a metapath that is empty or whose types do
 // not join, more than 2^20 steps, more than 2^30 nodes in the result, probabilities outside 0..1 or
 // in another number than the steps; Error(kNotFound) if no edge type of the metapath has `prob`;
-// Error(kUnavailable), Error(kDeadline).
+// and Error(kUnavailable) or Error(kDeadline) if a daemon does not answer.
 Walks RandomWalk(const DistGraph& graph, std::span<const int64_t> seeds,
                  const std::vector<EdgeTypeId>& metapath, const WalkOptions& options = {});
 

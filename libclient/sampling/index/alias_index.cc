@@ -40,7 +40,8 @@ class Vose {
       }
     }
     for (uint32_t i : large_) Put(cells, i, 1, i);
-    // Cells that rounding left over count as full, but weight 0 must never be drawn.
+    // Without rounding errors, no cell would be left in small_. Those that are left are full cells,
+    // except those of weight 0, which must never be drawn.
     for (uint32_t i : small_) {
       if (weights[i] > 0) {
         Put(cells, i, 1, i);

@@ -24,7 +24,7 @@ std::string CheckpointPagesPath(const std::string& directory);
 // Writes everything but the pages, and syncs it to the disk. Throws Error(kIo).
 void WriteCheckpointTables(const std::string& directory,
                            const std::vector<CheckpointTable>& tables);
-// Reads what WriteCheckpointTables wrote. Throws Error(kCorrupt), Error(kNotFound), Error(kIo).
+// Reads what WriteCheckpointTables wrote. Throws Error(kCorrupt), Error(kNotFound) or Error(kIo).
 std::vector<CheckpointTable> ReadCheckpointTables(const std::string& directory);
 
 }  // namespace graphd::store

@@ -473,8 +473,9 @@ void Pipeline::Call(const Done& done, bool failed) {
   LogFailure("the end of a push", [&] { done(lost ? &*lost : nullptr); });
 }
 
-// Calls Done of the table's pushes that are done, in order, with the lock released. Earlier pushes
-// of other tables need not be done: they are in the log, because this one is.
+// Calls the callbacks of the table's pushes that are done, in order, with the lock released.
+// Earlier pushes of other tables need not be done: they are in the log, because a later push is in
+// the log.
 void Pipeline::Answer(std::shared_ptr<TableWork> of) {
   TableWork& work = *of;
   while (!work.pending.empty() && IsDone(*work.pending.front())) {

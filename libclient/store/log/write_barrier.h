@@ -19,7 +19,7 @@ namespace graphd::store {
 
 // The holder of a hold, and its limits.
 struct HoldOptions {
-  std::string job = "";             // holds of one job are further apart than those of several
+  std::string job = "";             // a job waits longer after a hold of its own than others do
   std::string holder = "somebody";  // for errors: "job 7 (10.0.0.3:40112)"
   std::chrono::milliseconds limit = std::chrono::minutes(1);
   // The time that a push may wait for the hold.

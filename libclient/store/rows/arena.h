@@ -122,7 +122,7 @@ class Arena {
 
   // Allocates memory for a page that is loaded, so that a shortage is Error(kOverloaded) and not
   // SIGBUS. (Anonymous memory, for states, is only counted.) The caller holds the page's lock. Adds
-  // the bytes that no other page had allocated to `taken`, also if it throws: pages share blocks of
+  // to `taken` the bytes that no other page had allocated, even if it throws: pages share blocks of
   // 4 KiB, and groups of huge pages.
   void Reserve(uint64_t page, uint64_t& taken);
   // Frees the memory that only this page uses, and returns its bytes. The caller holds the page's

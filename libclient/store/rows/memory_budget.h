@@ -46,11 +46,12 @@ class MemoryBudget {
   bool bounded() const noexcept { return limit_ != 0; }
   uint64_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
 
-  // Sets the function that is called when pages should be written back. It writes them or requests
-  // it; CleanDone is called after each time. It is called without mutex_. Not thread-safe.
+  // Sets the function that is called, without mutex_, when pages should be written back. The
+  // function writes them back or requests it, and CleanDone is called at the end of each
+  // write-back. Not thread-safe.
   void SetCleaner(std::function<void()> clean) { clean_ = std::move(clean); }
-  // Reports the end of a write-back. `error` is why pages could not be written back, or null; it
-  // is passed on to those who wait for memory.
+  // Reports the end of a write-back. `error` is the reason why pages could not be written back, or
+  // null; callers that wait for memory get it.
   void CleanDone(const Error* error);
   // Reports that pages were written back, or are no longer in use.
   void Changed() noexcept;

@@ -181,7 +181,8 @@ void Table::Load(uint64_t page, MemoryBudget::Allocation& memory) {
   }
 }
 
-// Uses `buffer` for a row, because an error must not come after the page's memory was counted.
+// Computes rows in `buffer`, because an allocation here could fail after the page's memory was
+// counted.
 void Table::FillWithFirstValues(uint64_t page, std::vector<std::byte>& buffer) {
   const int64_t begin = static_cast<int64_t>(page) * kPageRows;
   const int64_t end = begin + arena_.rows_of(page);

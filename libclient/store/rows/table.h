@@ -70,8 +70,8 @@ class Table : public Evictable {
   std::string attributes() const;
   const RowIds& row_ids() const noexcept { return ids_; }
   const Arena& arena() const noexcept { return arena_; }
-  // Says that RocksDB has none of the table's pages. May be called only before other threads use
-  // it.
+  // Notes that RocksDB has none of the table's pages. May be called only before other threads use
+  // the table.
   void SetNew() noexcept { new_ = true; }
   // Loads pages that are not in memory, from `page` on, ahead of need: about as many as fit in a
   // huge page. Returns the page after the last one, or num_pages. Throws as Touch.

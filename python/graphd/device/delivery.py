@@ -40,7 +40,7 @@ class Delivery:
 
     A thread of its own takes a batch from the loader, writes its tensors to a buffer of pinned
     memory, and starts one copy, while the caller computes with the batch before. What may change
-    between batches, such as rows of a `DistTensor` that is no feature, is read by the caller on first
+    between batches, such as rows of a `DistTensor` that is not a feature, is read by the caller on first
     access. The thread alone uses what the loader iterates over, however many iterators there are: a
     loader of the extension module has one caller at a time.
 
@@ -66,7 +66,7 @@ class Delivery:
         for cache in self.row_caches:
             if not isinstance(cache, DeviceRowCache) or cache.platform.device != platform.device:
                 raise InvalidError(
-                    f"row_caches: {cache!r} is no DeviceRowCache on {platform.device}; make one "
+                    f"row_caches: {cache!r} is not a DeviceRowCache on {platform.device}; make one "
                     "with the loader's device"
                 )
             if g is not None:

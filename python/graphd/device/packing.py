@@ -47,8 +47,8 @@ class Packing:
             if length == 0:
                 found.append(torch.empty(shape, dtype=dtype, device=buffer.device))
                 continue
-            # `data` gives each tensor its own count of changes. With the buffer's, autograd would
-            # take a change of one tensor for a change of all.
+            # `data` gives each tensor its own count of changes. If they shared the count of the
+            # buffer, autograd would mistake a change of one tensor for a change of all.
             found.append(buffer[begin : begin + length].view(dtype).view(shape).data)
         return found
 

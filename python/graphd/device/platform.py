@@ -29,10 +29,10 @@ class Platform:
         return f"platform of {self.device}"
 
     def enter_thread(self) -> None:
-        """Prepares a new thread, whose current device is the first one."""
+        """Prepares a new thread, whose current device would otherwise be the first one."""
 
     def new_stream(self) -> Any:
-        """Returns a stream of work that runs beside that of others."""
+        """Returns a new stream, whose work runs concurrently with that of others."""
         raise NotImplementedError
 
     def current_stream(self) -> Any:
@@ -54,11 +54,12 @@ class Platform:
         raise NotImplementedError
 
     def wait(self, stream: Any, event: Any) -> None:
-        """Lets what is added to a stream from now on wait for an event."""
+        """Makes the work that is added to a stream from now on wait for an event."""
         raise NotImplementedError
 
     def record(self, tensor: torch.Tensor, stream: Any) -> None:
-        """Keeps a tensor's memory, once it is freed, until a stream's work up to then has ended."""
+        """Keeps a freed tensor's memory until the work that the stream has by then
+        is done."""
         raise NotImplementedError
 
 

@@ -87,7 +87,7 @@ class DeviceRowCache:
         Raises
         ------
         graphd.errors.InvalidError
-            If they are no int64 ids, or the feature was changed after its rows were kept.
+            If they are not int64 ids, or the feature was changed after its rows were kept.
         """
         self._check_unchanged(None)
         parts = Parts(self.platform.device)
@@ -139,7 +139,7 @@ class DeviceRowCache:
         names = {self.name, PYG_NAMES.get(self.name, self.name)} if is_pyg else {self.name}
 
         def add(made: Any, there: list[torch.Tensor]) -> None:
-            self._check_unchanged(g)  # the batch was planned while the one before was computed
+            self._check_unchanged(g)  # the batch was planned while the previous one was computed
             inputs, found = self._inputs(made), rows(there)
             for name in names:
                 inputs[name] = found

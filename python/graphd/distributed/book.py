@@ -183,7 +183,7 @@ class GraphPartitionBook(SizedGraph):
         nids : int64 tensor or list
             Ids within the type; homogeneous ids without a type.
         partid : int, optional
-            DGL's; without effect, since nodes of any partition are accepted.
+            Accepted for DGL; has no effect, since nodes of any partition are accepted.
         ntype : str
 
         Returns
@@ -202,7 +202,7 @@ class GraphPartitionBook(SizedGraph):
         eids : int64 tensor or list
             Ids within the type; homogeneous ids without a type.
         partid : int, optional
-            DGL's; without effect, since edges of any partition are accepted.
+            Accepted for DGL; has no effect, since edges of any partition are accepted.
         etype : str or (str, str, str)
 
         Returns

@@ -27,7 +27,7 @@ class Session:
     opened
         The session of the extension module.
     source : str
-        What it is connected to, for messages.
+        The description of the connection in messages.
     part_config : str, optional
         The part config of a graph that is opened in this process.
     """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of types that DGL takes where none is given. Matches ``dgl.distributed.constants``."""
+"""The names that DGL gives to node and edge types if the user gives none. Matches
+``dgl.distributed.constants``."""
 
 DEFAULT_NTYPE = "_N"
 DEFAULT_ETYPE = (DEFAULT_NTYPE, "_E", DEFAULT_NTYPE)

@@ -32,7 +32,7 @@ class DistEmbedding:
     name : str, optional
         The name by which it is opened again, also by other jobs. Without one it ends with the job.
     init_func, part_policy
-        Those of `DistTensor`.
+        See `DistTensor`.
     persistent : bool, optional
         Whether it belongs to the server. Default: if it has a name.
     many_writers : bool

@@ -38,7 +38,7 @@ class DistGraph(GraphBase):
     graph_name : str
         The name that it was partitioned with; "" takes the graph that the servers serve.
     gpb : GraphPartitionBook, optional
-        DGL's; without effect. (A path, as in DGL 0.5's examples, counts as part_config.)
+        Accepted for DGL; has no effect. (A path, as in DGL 0.5's examples, counts as part_config.)
     part_config : str, optional
         For standalone mode: the part config to open in this process.
     persistent_features : bool
@@ -296,7 +296,7 @@ class DistGraph(GraphBase):
         ----------
         name : str
         padding
-            DGL's; without effect.
+            Accepted for DGL; has no effect.
 
         Raises
         ------

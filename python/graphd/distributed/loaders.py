@@ -250,7 +250,7 @@ class _Loader:
         return blocks
 
     def _add_tensors(self, blocks: list[Block]) -> None:
-        """Adds node data that are no features, or not any more, to be read on first access."""
+        """Adds node data that are not features, or no longer features, to be read on first access."""
         inputs, labels = self._node_data
         for wanted, frames in ((inputs, blocks[0].src_frames), (labels, blocks[-1].dst_frames)):
             for t, name in wanted:
@@ -291,7 +291,7 @@ class DistNodeDataLoader(_Loader):
         Features of input nodes whose hot rows the device has; batches have them in addition to the
         sampler's.
     gb_padding, use_ddp
-        DGL's; without effect.
+        Accepted for DGL; has no effect.
 
     Raises
     ------
@@ -399,13 +399,13 @@ class DistEdgeDataLoader(_Loader):
         A sampler of `graphd.sampling`, or one that `graphd.sampling.as_edge_prediction_sampler` has
         made of it; the latter has the arguments from `exclude` to `negative_sampler`.
     device, pin_memory, row_caches
-        Those of `DistNodeDataLoader`.
+        See `DistNodeDataLoader`.
     batch_size, shuffle, drop_last, num_workers, queue_size, seed
-        Those of `DistNodeDataLoader`.
+        See `DistNodeDataLoader`.
     g_sampling : DistGraph, optional
         The graph to sample from instead; nothing is excluded then.
     exclude : {None, "self", "reverse_id", "reverse_types"}
-        Which edges the blocks must not have.
+        The edges that the blocks must not have.
     reverse_eids : int64 tensor, or dict, optional
         For "reverse_id": the reverse of each edge of the type.
     reverse_etypes : dict of edge type to edge type, optional
@@ -420,7 +420,7 @@ class DistEdgeDataLoader(_Loader):
         The time of each of `eids`, for a `TemporalSampler`. The ends of an edge, and of its
         negatives, have its time, and a node is in the batch once for each of its times.
     gb_padding, use_ddp
-        DGL's; without effect.
+        Accepted for DGL; has no effect.
 
     Raises
     ------

@@ -193,7 +193,7 @@ class SparseAdagrad(_Optimizer):
     row_wise : bool
         Whether a row has a single G, as in DGL 0.6.
     weight_decay, sum_duplicates, synchronous, staleness
-        Those of `SparseSGD`.
+        See `SparseSGD`.
 
     Raises
     ------
@@ -237,7 +237,7 @@ class SparseAdam(_Optimizer):
     betas : (float, float)
     eps : float
     weight_decay, sum_duplicates, synchronous, staleness
-        Those of `SparseSGD`.
+        See `SparseSGD`.
 
     Raises
     ------

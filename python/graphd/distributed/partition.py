@@ -82,8 +82,9 @@ def partition_graph(
         that of a dictionary (categories). Arrays of text of NumPy become labels, too. The texts of
         labels are written to a file beside the part config, as graphctl-partition(1) describes.
         Nulls are NaN, and a warning counts those of each float32 and float64 feature. Nodes may have
-        names (str) in place of ids: `DistGraph.node_names` returns these later. Other warnings are of
-        a few names among numbers, and of first columns that are hardly the ends of edges.
+        names (str) in place of ids: `DistGraph.node_names` returns these later. Other warnings report
+        a few names among ids that are numbers, and first columns that are probably not sources and
+        destinations.
     graph_name : str
     num_parts : int
     out_path : str
@@ -99,7 +100,7 @@ def partition_graph(
         If more than 1, the feature "trainer_id" has the trainer of each node.
     objtype : {"cut", "vol"}
     num_hops, graph_formats, use_graphbolt, store_eids, store_inner_node, store_inner_edge, n_jobs
-        DGL's; without effect, since the native format stores no halo nodes and needs no formats.
+        Accepted for DGL; has no effect, since the native format has no halo nodes and no formats.
     num_nodes : int or dict, optional
         Numbers of nodes, for edges given as tensors. Default: the largest id plus one.
     ndata, edata : dict of name to tensor, or dict of type to such a dict, optional
@@ -119,7 +120,7 @@ def partition_graph(
         Features, "name" or "type/name", of float32 that take less memory and disk: 2 bytes per
         value, or 1 byte with one scale per feature. They are read as float32.
     reshuffle : bool
-        That of DGL up to 0.9. Only True is supported: each partition gets a range of ids.
+        The argument of DGL up to 0.9. Only True is supported: each partition gets a range of ids.
 
     Returns
     -------
@@ -361,7 +362,7 @@ def load_partition(
     load_feats : bool
         Whether to return features, too.
     use_graphbolt : bool
-        DGL's; without effect.
+        Accepted for DGL; has no effect.
 
     Returns
     -------
@@ -405,7 +406,7 @@ def load_partition_feats(
     part_config : str
     part_id : int
     load_nodes, load_edges : bool
-        Which of the features to return.
+        Whether to return the features of nodes, and of edges.
 
     Returns
     -------

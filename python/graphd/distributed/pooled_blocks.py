@@ -33,7 +33,7 @@ def pooled_blocks(
     fanouts : list of int
         One per layer, the input layer first.
     g, seed_nodes, exclude_eids, seed
-        Those of `NeighborSampler.sample_blocks`.
+        See `NeighborSampler.sample_blocks`.
     replace : bool
 
     Returns

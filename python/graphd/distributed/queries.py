@@ -48,7 +48,7 @@ def sample_neighbors(
         Edges never to sample.
     replace : bool
     use_graphbolt, etype_sorted
-        DGL's; without effect.
+        Accepted for DGL; has no effect.
     output_device : optional
         Only the CPU is supported.
     pooled : bool
@@ -120,9 +120,9 @@ def sample_etype_neighbors(
     fanout : int, or dict of edge type to int
         A dict has to name every edge type, by relation or by canonical type.
     etype_sorted, use_graphbolt
-        DGL's; without effect.
+        Accepted for DGL; has no effect.
     g, nodes, edge_dir, prob, exclude_edges, replace, output_device, seed
-        Those of `sample_neighbors`.
+        See `sample_neighbors`.
 
     Returns
     -------

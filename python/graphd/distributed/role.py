@@ -42,7 +42,7 @@ def get_rank(role: str = "default") -> int:
     Parameters
     ----------
     role : str
-        DGL's; without effect.
+        Accepted for DGL; has no effect.
 
     Returns
     -------

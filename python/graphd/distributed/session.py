@@ -70,7 +70,7 @@ def initialize(
     num_workers : int, optional
         Sampler threads per data loader, unless the launcher sets them (``--num_samplers``).
     num_servers, max_queue_size, net_type, net_etype, num_worker_threads, use_graphbolt
-        DGL's; without effect. (DGL's guide calls net_type net_etype in one place.)
+        Accepted for DGL; has no effect. (DGL's guide calls net_type net_etype in one place.)
     server_name : str, optional
         The servers to connect to, for processes that were not launched by ``graphctl``.
     part_config, state_dir : str, optional
@@ -136,7 +136,7 @@ def connected(options: dict[str, Any], source: str) -> _graphd.Session:
     Parameters
     ----------
     options : dict
-        Those of the extension module's Session.
+        The arguments of the extension module's Session.
     source : str
         The servers' name, for the reader.
 

@@ -68,7 +68,7 @@ def edge_split(
     edges : DistTensor or tensor
         The mask, bool or uint8, one element per edge of the type, or ``arange`` of their number.
     partition_book, rank, force_even
-        Those of `node_split`.
+        See `node_split`.
     etype : str or (str, str, str)
         The type of a mask that is not a DistTensor. The default stands for homogeneous ids.
     edge_trainer_ids : DistTensor, optional

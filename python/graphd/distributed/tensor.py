@@ -56,7 +56,7 @@ class DistTensor:
         Whether the tensor belongs to the server and outlives the job; otherwise it ends with the
         job.
     is_gdata, attach
-        DGL's; without effect.
+        Accepted for DGL; has no effect.
     many_writers : bool
         Whether several jobs may write to a persistent tensor at once.
 
@@ -311,7 +311,7 @@ class DistTensor:
         Parameters
         ----------
         *arguments, **options
-            Those of ``torch.Tensor.to``: a device, a dtype. With NumPy in place of PyTorch: "cpu".
+            The arguments of ``torch.Tensor.to``: a device, a dtype. Without PyTorch: "cpu".
 
         Returns
         -------
@@ -422,7 +422,7 @@ class DistTensor:
         Raises
         ------
         graphd.errors.InvalidError
-            If the tensor is no feature of the graph, or a feature that the job has changed.
+            If the tensor is not a feature of the graph, or a feature that the job has changed.
         graphd.errors.OutOfRangeError
             If an id is outside -len .. len-1.
         """

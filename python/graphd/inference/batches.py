@@ -57,7 +57,7 @@ class LayerBatches:
     ----------
     g : DistGraph
     sampler : NeighborSampler
-        Of one layer.
+        A sampler of one layer.
     inputs : dict of node type to function
         Readers of the layer's inputs.
     is_typed : bool

@@ -176,7 +176,7 @@ def predict_edges(
 
 
 def _ids(ids: Ids, what: str) -> Any:
-    """Returns ids as an array of int64, which other numbers are not converted to."""
+    """Returns ids as an array of int64. Refuses other dtypes instead of converting them."""
     import numpy
 
     found = numpy.asarray(checked_ids(ids, what))

@@ -48,7 +48,7 @@ def layerwise(
 
     All trainers of the job call it together, and each computes the nodes that `node_split` gives
     it. The rows of each layer are in a `DistTensor`, so that no layer is computed twice for a node
-    and no trainer needs memory for all nodes; those of the layer before are dropped when all
+    and no trainer needs memory for all nodes; those of the previous layer are dropped when all
     trainers have used them. Batches are sampled, read and written by threads while others are
     computed. A result of the same name is replaced, and tensors that an earlier call has returned
     can't be read any more then: give each result that you keep a `name` of its own.
@@ -311,7 +311,7 @@ class _FullGraph:
             mask = numpy.ones(self._g.handle.num_nodes(number), dtype=bool)
         if isinstance(mask, DistTensor):
             if mask.handle.type != number:
-                raise InvalidError(f"nodes: {mask!r} is no mask of nodes of type {ntype!r}")
+                raise InvalidError(f"nodes: {mask!r} is not a mask of nodes of type {ntype!r}")
             return backend.to_numpy(node_split(mask))
         share = self._g.handle.split_mask(mask, False, number, -1, -1, True, "")
         return backend.to_numpy(share)

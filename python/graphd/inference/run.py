@@ -24,8 +24,8 @@ class Run:
     name : str
     num_layers : int
     arguments : dict
-        What must be the same when the run is resumed, besides the numbers of layers and trainers;
-        its values are those of JSON.
+        The values that must be the same when the run is resumed, besides the numbers of layers
+        and trainers. Each is a value of JSON.
     persistent, resumable : bool
         Whether the results outlive the job, and whether everything does.
     """
@@ -89,5 +89,5 @@ class Run:
             return None
 
     def finish_layer(self, layer: int) -> None:
-        """Waits until all trainers have finished a layer, and drops the tensors of the one before."""
+        """Waits until all trainers have finished a layer, and drops the tensors of the previous one."""
         self._run.finish_layer(layer)

@@ -37,7 +37,7 @@ class LinkNeighborLoader:
     Parameters
     ----------
     data, num_neighbors, replace, subgraph_type, disjoint, temporal_strategy, weight_attr, transform
-        Those of `NeighborLoader`.
+        See `NeighborLoader`.
     edge_label_index : optional
         The edges: a tensor with a row of sources and one of destinations, an edge type, or a tuple
         of an edge type and a tensor or None. Default: all edges, whose ends are then copied into the
@@ -60,7 +60,7 @@ class LinkNeighborLoader:
     seed : int, optional
         The seed of the order of edges. Neighbours and negative nodes do not depend on it.
     edge_attrs, device, pin_memory, row_caches, **others
-        Those of `NeighborLoader`.
+        See `NeighborLoader`.
 
     Raises
     ------

@@ -35,7 +35,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc, unused-ignore]
     num_neighbors : list, or dict of edge type to list
         The fanout of each hop, from the seeds outwards, as in PyG.
     disjoint, time_attr, temporal_strategy, subgraph_type
-        Those of `NeighborLoader`. Give a loader of PyG the same.
+        See `NeighborLoader`. Give the same values to a loader of PyG.
     **options
         Other arguments of `graphd.sampling.NeighborSampler`, such as ``prob`` and ``replace``; of
         `graphd.sampling.TemporalSampler` if seeds have trees of their own.

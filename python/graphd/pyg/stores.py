@@ -203,7 +203,7 @@ class GraphStore(pyg.GraphStore):  # type: ignore[misc, unused-ignore]
 def _checked(g: GraphBase, caches: Sequence[DeviceRowCache]) -> list[DeviceRowCache]:
     for cache in caches:
         if not isinstance(cache, DeviceRowCache):
-            raise InvalidError(f"row_caches: {cache!r} is no graphd.device.DeviceRowCache")
+            raise InvalidError(f"row_caches: {cache!r} is not a graphd.device.DeviceRowCache")
         cache.check_graph(g)
     return list(caches)
 
@@ -217,7 +217,7 @@ def without_cached(
     ----------
     store : FeatureStore
     row_caches : list of DeviceRowCache, optional
-        Those of the loader.
+        The row caches of the loader.
 
     Returns
     -------

@@ -96,7 +96,8 @@ class Ledger:
 
 
 class _Propagation:
-    """The rounds. A node of any type is identified by its type's number above the bits of its id."""
+    """The rounds of the assignment. Nodes are identified by one number: the number of the type in
+    the high bits, and the id in the low bits."""
 
     def __init__(
         self,
@@ -225,7 +226,7 @@ class _Propagation:
         return F.shiftright(node, tasks.ID_BITS).cast("int")
 
     def _ends(self, frame: Any, src: str, dst: str) -> Any:
-        """Returns the ends u and v of edges. Ends that are no nodes are left to `Edges.locate`."""
+        """Returns the ends u and v of edges. Ends that are not nodes are left to `Edges.locate`."""
         found = frame.select("from", "to")
         for end, ntype, to in (("from", src, "u"), ("to", dst, "v")):
             each = self.nodes[ntype]

@@ -81,7 +81,7 @@ class Staging:
         # On NFS, a file that is open here stays in its directory when it is removed.
         os.close(self._lock)
         if not self._keep:
-            # A task that is late may create files meanwhile. What stays, the next run removes.
+            # A task that is late may create files meanwhile. The next run removes what remains.
             shutil.rmtree(self.path, ignore_errors=True)
 
     @contextlib.contextmanager
@@ -101,7 +101,8 @@ class Staging:
     def _set(self, state: str) -> None:
         text = state.encode()
         os.pwrite(self._lock, text, 0)
-        # Truncated at the end, because an empty file is that of a run that begins.
+        # The file is truncated after the write, not before, because an empty file means that a run
+        # begins.
         os.ftruncate(self._lock, len(text))
         os.fsync(self._lock)  # on NFS, others see it then
 

@@ -50,7 +50,7 @@ class Control(GraphctlTest):
         status = self.json_of("server", "status", *HERE)
         self.assertEqual([each["status"]["drained"]["reason"] for each in status],
                          ["new disks"] * 2)
-        # A checkpoint can be made before a server is stopped: graphctl's own calls are no new jobs.
+        # A checkpoint can be made before a server is stopped: graphctl's own calls are not new jobs.
         made = self.graphctl("checkpoint", "list", *HERE)
         self.assertEqual(made.returncode, 0, made.stderr)
         # A drain waits for the end of jobs, also for a slow one's.

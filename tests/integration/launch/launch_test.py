@@ -127,7 +127,7 @@ class Environment(GraphctlTest):
         self.write("ip.txt", "127.0.0.1\n192.0.2.7\n")
         done = self.launch("--launcher", "local", SHOW)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("ip_config names 192.0.2.7, which is no address of this machine", done.stderr)
+        self.assertIn("ip_config names 192.0.2.7, which is not an address of this machine", done.stderr)
         done = self.graphctl("launch", "--launcher", "local", "true")
         self.assertEqual(done.returncode, 2)
         self.assertIn("--ip_config and --part_config are missing", done.stderr)

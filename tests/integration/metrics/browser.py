@@ -47,7 +47,7 @@ def draw(url, milliseconds, path):
     with open(path, "rb") as file:
         data = file.read()
     if data[:8] != b"\x89PNG\r\n\x1a\n":
-        raise AssertionError(f"{path} is no PNG: {data[:8]!r}")
+        raise AssertionError(f"{path} is not a PNG: {data[:8]!r}")
     width, height, depth, color = struct.unpack(">IIBB", data[16:26])
     if depth != 8 or color not in (2, 6):
         raise AssertionError(f"{path} has {depth} bits of kind {color}")

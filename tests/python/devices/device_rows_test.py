@@ -120,7 +120,7 @@ class Rows(support.GraphTest):
             DeviceRowCache(tensor, [1], LateDevice())
         with self.assertRaisesRegex(graphd.errors.OverloadedError, "more than max_bytes=100"):
             DeviceRowCache(g.ndata["feat"], range(100), LateDevice(), max_bytes=100)
-        with self.assertRaisesRegex(InvalidError, "is no DeviceRowCache"):
+        with self.assertRaisesRegex(InvalidError, "is not a DeviceRowCache"):
             DistNodeDataLoader(
                 g, [1], NeighborSampler([1]), LateDevice(), batch_size=1, row_caches=[3]
             )

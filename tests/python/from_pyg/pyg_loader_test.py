@@ -202,7 +202,7 @@ class Batches(support.GraphTest):
                 self.assertGreater(stats["hit_rate"], 0.3)
         with self.assertRaisesRegex(InvalidError, "row_caches need a device"):
             NeighborLoader(g, [1], "user", row_caches=[cache])
-        with self.assertRaisesRegex(InvalidError, "5 is no graphd.device.DeviceRowCache"):
+        with self.assertRaisesRegex(InvalidError, "5 is not a graphd.device.DeviceRowCache"):
             NeighborLoader(g, [1], "user", row_caches=[5], device=device)
         with self.assertRaisesRegex(InvalidError, "another DistGraph"):
             FeatureStore(self.standalone(), row_caches=[cache])

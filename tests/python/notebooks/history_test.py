@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the history of a training run: what it keeps, also when the run is killed."""
+"""Tests what the history of a training run keeps, even when the run is killed."""
 
 import math
 import os

@@ -315,7 +315,7 @@ class InOneProcess(SparkCase, unittest.TestCase):
         edges = pandas.DataFrame({"src": src, "dst": dst, "number": np.arange(3000)})
         edges.to_parquet(f"{self.scratch}/clusters.parquet")
         read = self.read("clusters")
-        # Spark would take these characters for a pattern.
+        # Spark would read these characters as a pattern.
         out = f"{self.scratch}/{{clusters}} [of] nodes?*"
         options = {"part_method": "label_propagation", "edge_id": "number", "iterations": 3}
         config = graphd.spark.partition_graph(

@@ -36,7 +36,7 @@ inline void ExpectSameBatch(const MiniBatch& a, const MiniBatch& b) {
   same(a.seed_features, b.seed_features);
 }
 
-// Expects that sources begin with the destinations and are the destinations of the layer before.
+// Expects that sources begin with the destinations and are the destinations of the previous layer.
 inline void ExpectChain(const MiniBatch& batch) {
   for (size_t l = 0; l < batch.blocks.size(); l++) {
     const bool last = l + 1 == batch.blocks.size();

@@ -131,8 +131,8 @@ TEST(OutOfCore, ReadsTablesThroughFiles) {
     std::ofstream edges(directory / "edges.csv"), nodes(directory / "nodes.csv");
     edges << "src,dst,since,weight\n";
     nodes << "id,feat.0,feat.1,label\n";
-    // A file of more than 256 KiB per column moves to the disk; the first number that is no whole
-    // one comes late.
+    // A file of more than 256 KiB per column moves to the disk; the first number that is not a
+    // whole one comes late.
     for (int i = 0; i < 60000; i++) {
       edges << "n" << i * 7 % 5000 << ",n" << int64_t{i} * i % 5000 << ',' << i << ',' << i
             << (i == 50000 ? ".5" : "") << '\n';
@@ -182,7 +182,7 @@ TEST(OutOfCore, ContinuesAfterEveryStep) {
     int reports = 0;
     options.progress = [&](const std::string& step, uint64_t, uint64_t) {
       if (steps.empty() || steps.back() != step) steps.push_back(step);
-      // Each run gets a little further than the one before.
+      // Each run gets a little further than the previous one.
       if (++reports > runs) throw std::runtime_error("stopped");
     };
     try {

@@ -216,9 +216,9 @@ TEST_F(CacheMembersTest, ADamagedFileIsRefused) {
         std::string(size_t{2} << 20, '\n')}) {
     WriteFileAtomically(path, text);
     ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
-    ExpectError([&] { Join(); }, ErrorCode::kCorrupt, path + " is no list");
+    ExpectError([&] { Join(); }, ErrorCode::kCorrupt, path + " is not a list");
   }
-  // Processes that do not exist, or have something else under the descriptor, are no members.
+  // Processes that do not exist, or have something else under the descriptor, are not members.
   const UniqueFd directory = OpenFile("/", O_RDONLY | O_DIRECTORY);
   for (const std::string& text :
        {StrCat(::getpid(), " 0 1 2\n"), StrCat(::getpid(), " ", directory.get(), " 1 2\n"),

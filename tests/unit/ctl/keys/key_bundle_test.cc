@@ -81,7 +81,7 @@ TEST_F(KeyBundles, InstallNoOtherFiles) {
   for (const char* name : {"ca.key", "../server.pem", "/etc/passwd", "clients/x/client.pem", ""}) {
     EXPECT_THAT(InstallError({{"ca.pem", maker_.directory().Read("ca.pem")}, {name, "text"}},
                              ErrorCode::kInvalid),
-                HasSubstr("is no file that a machine is sent"));
+                HasSubstr("is not a file that a machine is sent"));
   }
   InstallError({{"ca.pem", "garbage"}}, ErrorCode::kInvalid);
   InstallError({{"revoked", "garbage"}}, ErrorCode::kInvalid);

@@ -51,7 +51,7 @@ TEST(MachineRates, AreAbsentForARestartedDaemon) {
 }
 
 TEST(MachineRates, AreAbsentForADaemonThatWasRestartedInAContainer) {
-  // It has the same number again, and may even have served for longer than the one before.
+  // It has the same number again, and may even have served for longer than the previous one.
   const json machine = MachineRates("h", Status(1, 3, 10, 0), Status(1, 14, 9, 8));
   EXPECT_FALSE(machine.contains("rows"));
   EXPECT_FALSE(machine.contains("job_rates"));

@@ -64,7 +64,7 @@ TEST(AccessRules, TheFirstWeightThatFitsCounts) {
   Peer alice = RemotePeer();
   alice.certificate = "alice";
   EXPECT_EQ(rules.WeightOf(alice), 8);
-  EXPECT_EQ(rules.RoleOf(UnixPeer(kStranger)), Role::kNone) << "a weight is no right";
+  EXPECT_EQ(rules.RoleOf(UnixPeer(kStranger)), Role::kNone) << "a weight is not a right";
 }
 
 TEST(AccessRules, WeightsThatMakeNoSenseAreRefused) {

@@ -60,7 +60,7 @@ class Reload : public ::testing::Test {
     }
     return {};
   }
-  // Sets a level, and returns the one before.
+  // Sets a level, and returns the previous one.
   std::string SetLevel(const std::string& level) const {
     return ControlClient::ConnectUnix(served_->socket_path(0), kReloadLimit)
         ->SetLogLevel(level, "alice@host-1");

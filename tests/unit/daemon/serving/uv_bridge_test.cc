@@ -103,7 +103,7 @@ TEST_F(UvBridgeTest, SignalsAndOtherThreadsWakeTheLoop) {
   uv_async_init(&loop_, &async, [](uv_async_t* a) { ++*static_cast<std::atomic<int>*>(a->data); });
   bridge_->Kick();
   RunFor(10);
-  // Each is sent when the one before has arrived, because pending ones of a kind may be merged.
+  // Each is sent when the previous one has arrived, because pending ones of a kind may be merged.
   std::atomic<bool> stop = false;
   std::thread other([&] {
     for (int i = 0; i < 10 && !stop; i++) {

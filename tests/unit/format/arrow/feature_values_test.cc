@@ -284,7 +284,7 @@ TEST(FeatureValuesTest, TextsHaveALimit) {
   EXPECT_FALSE(accepted);
   EXPECT_EQ(values.Problem(text),
             "is the 256th different text in 755 rows, and they take more than 256 MiB, so they are "
-            "hardly labels");
+            "probably not labels");
 }
 
 TEST(FeatureValuesTest, DictionariesAreNoMasks) {

@@ -110,7 +110,7 @@ TEST(AllocationLimit, RefusesLargeBlocksAndLargeMemoryFiles) {
   EXPECT_THROW(SegmentWriter("large", layout), Error);
 }
 
-TEST_F(DamagedFiles, GraphsOfEveryStoredFormat) {
+TEST_F(DamagedFiles, GraphsOfEveryStoredFormatAreRefusedOrReadable) {
   for (int formats : {int{kCoo}, int{kCsr}, int{kCsc}, kCoo | kCsr | kCsc}) {
     made_.Write(folder_.path(), formats);
     const auto seed = static_cast<uint64_t>(formats);
@@ -118,30 +118,30 @@ TEST_F(DamagedFiles, GraphsOfEveryStoredFormat) {
   }
 }
 
-TEST_F(DamagedFiles, GraphsInAnyOrder) {
+TEST_F(DamagedFiles, GraphsInAnyOrderAreRefusedOrReadable) {
   made_.Write(folder_.path(), kCoo, true, /*shuffled=*/true);
   DamageFile("hand.json", "part0/graph.dgl", {5, 1000, 11, kRubbishBegin, kRubbishEnd});
 }
 
-TEST_F(DamagedFiles, Features) {
+TEST_F(DamagedFiles, FeaturesAreRefusedOrReadable) {
   made_.Write(folder_.path());
   DamageFile("hand.json", "part0/node_feat.dgl", {6, 800, 3});
   DamageFile("hand.json", "part0/edge_feat.dgl", {7, 800, 5});
 }
 
-TEST_F(DamagedFiles, PartConfigs) {
+TEST_F(DamagedFiles, PartConfigsAreRefusedOrReadable) {
   made_.Write(folder_.path());
   DamageFile("hand.json", "hand.json", {8, 2000, 3});
 }
 
-TEST_F(DamagedFiles, MapsAndOldPartConfigs) {
+TEST_F(DamagedFiles, MapsAndOldPartConfigsAreRefusedOrReadable) {
   CopyUnpacked(SourceFixtureRoot() + "/legacy091_noreshuffle_2p", folder_.path());
   DamageFile("sbm.json", "node_map.npy", {9, 300, 151});
   DamageFile("sbm.json", "edge_map.npy", {10, 300, 997});
   DamageFile("sbm.json", "sbm.json", {11, 500, 7});
 }
 
-TEST_F(DamagedFiles, GraphsWithBareRelationNamesAreCheckedToo) {
+TEST_F(DamagedFiles, GraphsWithBareRelationNamesAreRefusedOrReadable) {
   CopyUnpacked(SourceFixtureRoot() + "/legacy091_hetero_2p", folder_.path());
   DamageFile("hetero.json", "part0/graph.dgl", {12, 600, 499, kRubbishBegin, kRubbishEnd});
 }

@@ -202,9 +202,10 @@ TEST_F(GraphFilesTest, FeatureColumnsCanBeChosenByType) {
               HasSubstr("no table of item has a feature column 'score'"));
   add_files();
   ParseFeatureColumns({"usr=age"}, options_);
-  EXPECT_THAT(Complaint(ErrorCode::kInvalid),
-              HasSubstr("no table has a feature column 'usr=age', and 'usr' is no type: the types "
-                        "are user, item, user:buys:item"));
+  EXPECT_THAT(
+      Complaint(ErrorCode::kInvalid),
+      HasSubstr("no table has a feature column 'usr=age', and 'usr' is not a type: the types "
+                "are user, item, user:buys:item"));
   add_files();
   ParseFeatureColumns({"user=age,,score,"}, options_);
   EXPECT_THAT(names_of(Read().nodes[0].features), ElementsAre("age", "score"));
@@ -256,7 +257,7 @@ TEST_F(GraphFilesTest, TextThatIsNoLabelIsRefused) {
   EXPECT_THAT(
       Complaint(ErrorCode::kCorrupt),
       HasSubstr("e.csv:2: 'title 0' in column 'title' is the first of 70000 different texts in "
-                "70000 rows, so they are hardly labels; --feat_cols"));
+                "70000 rows, so they are probably not labels; --feat_cols"));
   // The rows that are not read yet count, too.
   for (int i = 0; i < 70000; i++) titles += StrCat("0,1,title ", i, "\n");
   Edges("", "e.csv", titles);

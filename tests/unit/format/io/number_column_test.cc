@@ -62,7 +62,7 @@ TEST(NumberColumn, MissingCellsAreNan) {
   EXPECT_TRUE(std::isnan(column.as<float>()[2]));
 }
 
-TEST(NumberColumn, WordsAndMasksAreUInt8) {
+TEST(NumberColumn, TrueAndFalseAndMasksAreUInt8) {
   EXPECT_THAT(Column({"True", "false", "TRUE"}).as<uint8_t>(), ElementsAre(1, 0, 1));
   EXPECT_THAT(Column({"1", "0"}, true).as<uint8_t>(), ElementsAre(1, 0));
   EXPECT_THAT(Column({"1", "2"}, true).as<int64_t>(), ElementsAre(1, 2));

@@ -166,7 +166,7 @@ std::vector<size_t> CutPoints(const std::vector<PowerRecord>& records, size_t co
   return points;
 }
 
-// Cuts the power at random points of a process's work, also while it recovers from the last cut.
+// Cuts the power at random points of a process's work, including its recovery from the last cut.
 // `syncs`: whether its syncs are done.
 std::optional<std::string> CutOften(int runs, size_t cuts_per_run, bool syncs, uint64_t seed) {
   CounterRng rng(seed);
