@@ -16,7 +16,7 @@ examples:
   scripts/check_abi.py --update                      write the dump of this library
 
 The exit status is 0 if the ABI is unchanged or was only extended, 1 if it has changed (with
---strict, also if it was extended), and 2 if it could not be compared.
+--strict, even if it was only extended), and 2 if it could not be compared.
 """
 
 import argparse

@@ -333,7 +333,7 @@ def hash_comments(text):
     """Returns the comments of a shell, CMake or Cap'n Proto file."""
     marked, code = [], []
     for row, line in enumerate(text.split("\n"), 1):
-        # A # inside quotes is no comment; in quotes that span lines, only whole lines are found.
+        # A # inside quotes is not a comment; in quotes that span lines, only whole lines are found.
         match = re.match(
             r"""((?:[^'"#\\]|\\.|'[^']*'|"(?:\\.|[^"\\])*"|(?<=[^\s])#)*?)#+ (.*)""", line
         )

@@ -41,8 +41,8 @@ RECENT_COMMITS = 20
 PROGRAMS = ("bin/graphd", "bin/graphctl", "tests/ring_trainer")
 
 # A test of ctest. `unit` is the program, or the test if it can be selected by itself; `files` are the
-# paths that ninja builds for it; `sources` are relative to the repository. `setups` are the names of the
-# tests whose results it uses: ctest -E leaves them out also where a test that runs needs them.
+# paths that ninja builds for it; `sources` are relative to the repository. `setups` are the names
+# of the tests whose results it uses: ctest -E leaves them out even if a test that runs needs them.
 Test = collections.namedtuple(
     "Test", "name unit core seconds files sources setups", defaults=[frozenset()]
 )

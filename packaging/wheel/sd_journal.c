@@ -88,7 +88,7 @@ static int SendMemory(int connection, struct msghdr* message) {
   return result;
 }
 
-// As in libsystemd, a machine without journald gets nothing, and that is no error.
+// As in libsystemd, a machine without journald gets nothing, and that is not an error.
 static int Send(struct iovec* all) {
   struct sockaddr_un journal = {.sun_family = AF_UNIX, .sun_path = "/run/systemd/journal/socket"};
   struct msghdr message = {
