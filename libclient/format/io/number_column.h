@@ -26,8 +26,9 @@ class NumberColumn {
   // Appends a cell. Returns false if it is not a number. An empty cell is NaN, true and false are 1
   // and 0.
   bool Append(std::string_view cell);
-  // Append a value that is not text, as its shortest decimal representation would be; a float or
-  // double that is whole counts as written with a point (1.0), and a float has float32's precision.
+  // Append a value that is not text. It has the same effect as its shortest decimal representation;
+  // a float or double without a fraction counts as written with a point (1.0), and float32
+  // preserves any float.
   void AppendInt(int64_t value);
   void AppendUnsigned(uint64_t value);
   void AppendFloat(float value);
