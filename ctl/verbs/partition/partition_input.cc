@@ -94,8 +94,8 @@ void PartitionInput::AddFileOptions(CLI::App& verb) {
                   "Likewise of the column of destinations (default: the second)");
   verb.add_option(
       Flags("feat_cols"), feature_columns_,
-      "[TYPE=]NAME,NAME...: other columns, of all tables or those of a type, that become "
-      "features, or none (default: all)");
+      "[TYPE=|FILE=]NAME,NAME...: other columns, of all tables, those of a type or one file, that "
+      "become features, or none (default: all)");
   verb.add_option(Flags("separator"), separator_,
                   "Separator of columns: auto, comma, tab, semicolon or space")
       ->capture_default_str();

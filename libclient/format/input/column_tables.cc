@@ -121,7 +121,7 @@ TableFormat DescribeColumns(ColumnFiles& files, const std::string& path) {
   return format;
 }
 
-void ReadEdgeColumns(ColumnFiles& files, const EdgeTable& table, FeatureSelection& selection,
+void ReadEdgeColumns(ColumnFiles& files, const EdgeTable& table, const FeatureSelection& selection,
                      EdgesBeingRead& edges, const StepProgress& progress) {
   const TableFormat& format = table.format;
   edges.features.Open(table.path, format, {table.src_column, table.dst_column}, selection);
@@ -144,7 +144,7 @@ void ReadEdgeColumns(ColumnFiles& files, const EdgeTable& table, FeatureSelectio
 }
 
 void ReadNodeColumns(ColumnFiles& files, const std::string& path, const TableFormat& format,
-                     NodeIds& ids, FeatureSelection& selection, RawNodes& nodes,
+                     NodeIds& ids, const FeatureSelection& selection, RawNodes& nodes,
                      const StepProgress& progress, SpillFiles* spill) {
   FeatureColumns features("feat", spill);
   features.Open(path, format, {0}, selection);

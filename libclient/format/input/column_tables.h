@@ -22,10 +22,10 @@ TableFormat DescribeColumns(ColumnFiles& files, const std::string& path);
 
 // Read as ReadEdgeTable and ReadNodeTable do. Throw Error(kCorrupt) with the row, from 0, for an id
 // that is null or out of range, and Error(kInvalid) for columns of unfit types.
-void ReadEdgeColumns(ColumnFiles& files, const EdgeTable& table, FeatureSelection& selection,
+void ReadEdgeColumns(ColumnFiles& files, const EdgeTable& table, const FeatureSelection& selection,
                      EdgesBeingRead& edges, const StepProgress& progress);
 void ReadNodeColumns(ColumnFiles& files, const std::string& path, const TableFormat& format,
-                     NodeIds& ids, FeatureSelection& selection, RawNodes& nodes,
+                     NodeIds& ids, const FeatureSelection& selection, RawNodes& nodes,
                      const StepProgress& progress, SpillFiles* spill = nullptr);
 
 }  // namespace graphd

@@ -80,7 +80,7 @@ void ChooseEdgeColumns(EdgeTable& table, const CanonicalEdgeType& type,
   }
 }
 
-void ReadEdgeTable(const EdgeTable& table, FeatureSelection& selection, EdgesBeingRead& edges,
+void ReadEdgeTable(const EdgeTable& table, const FeatureSelection& selection, EdgesBeingRead& edges,
                    const StepProgress& progress) {
   const std::string step = "reading " + table.path;
   if (table.format.columns.empty()) return;

@@ -52,7 +52,7 @@ void ChooseEdgeColumns(EdgeTable& table, const CanonicalEdgeType& type,
                        const std::string& src_column, const std::string& dst_column);
 
 // Reads one edge per row; further columns become features (feature_columns.h).
-void ReadEdgeTable(const EdgeTable& table, FeatureSelection& selection, EdgesBeingRead& edges,
+void ReadEdgeTable(const EdgeTable& table, const FeatureSelection& selection, EdgesBeingRead& edges,
                    const StepProgress& progress);
 
 // The interpretation of an ambiguous 2x2 array.
@@ -65,11 +65,15 @@ void ReadNpyEdges(const std::string& path, TwoByTwo two_by_two, EdgesBeingRead& 
 void ReadNpyEdges(const std::string& src_path, const std::string& dst_path, EdgesBeingRead& edges,
                   const StepProgress& progress);
 
+// Returns the columns "row", "column" and, unless the field is "pattern", "weight" of a sparse
+// matrix.
+TableFormat DescribeMatrixMarket(const std::string& path);
+
 // Reads a sparse matrix: entry (i, j) is an edge from i - 1 to j - 1. Its value becomes the feature
 // "weight" (int64 if the field is "integer"), unless the field is "pattern". The mirrored edge of a
 // symmetric or skew-symmetric matrix follows the entry. Rows and columns are the numbers of nodes,
 // so they must be equal if both ends are of one type. Throws Error(kCorrupt) with the line.
-void ReadMatrixMarket(const std::string& path, EdgesBeingRead& edges, FeatureSelection& selection,
-                      const StepProgress& progress);
+void ReadMatrixMarket(const std::string& path, EdgesBeingRead& edges,
+                      const FeatureSelection& selection, const StepProgress& progress);
 
 }  // namespace graphd

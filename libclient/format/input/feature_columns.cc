@@ -7,39 +7,36 @@
 
 namespace graphd {
 
-bool FeatureSelection::Takes(const std::string& name) {
-  if (!wanted_) return true;
-  if (std::find(wanted_->begin(), wanted_->end(), name) == wanted_->end()) return false;
-  seen_.insert(name);
-  return true;
+bool FeatureSelection::Takes(const std::string& name) const {
+  return !wanted_ || std::find(wanted_->begin(), wanted_->end(), name) != wanted_->end();
 }
 
-void FeatureSelection::CheckAllSeen(const std::string& tables,
-                                    const std::vector<std::string>& types) const {
-  if (!wanted_) return;
-  for (const std::string& name : *wanted_) {
-    if (seen_.contains(name)) continue;
-    const bool has_type = name.find('=') != name.npos && !types.empty();
-    Throw(ErrorCode::kInvalid, "--feat_cols: ", tables, " has a feature column '", name, "'",
-          has_type ? StrCat(", and '", name.substr(0, name.find('=')),
-                            "' is not a type: the types are ", Join(types, ", "))
-                   : "");
-  }
+std::vector<std::string> FeatureColumns::NamesIn(const TableFormat& format,
+                                                 const std::vector<size_t>& taken,
+                                                 const FeatureSelection& selection) {
+  std::vector<std::string> names;
+  FeatureColumns("").GroupColumns(format, taken, selection, &names);
+  return names;
 }
 
-std::vector<FeatureColumns::Group> FeatureColumns::GroupColumns(const TableFormat& format,
-                                                                const std::vector<size_t>& taken,
-                                                                FeatureSelection& selection) const {
+std::vector<FeatureColumns::Group> FeatureColumns::GroupColumns(
+    const TableFormat& format, const std::vector<size_t>& taken, const FeatureSelection& selection,
+    std::vector<std::string>* names) const {
+  const auto takes = [&](const std::string& name) {
+    if (!selection.Takes(name)) return false;
+    if (names != nullptr) names->push_back(name);
+    return true;
+  };
   std::vector<Group> groups;
   for (size_t c = 0; c < format.columns.size(); c++) {
     if (std::find(taken.begin(), taken.end(), c) != taken.end()) continue;
     const std::string& column = format.columns[c];
     if (!format.list_sizes.empty() && format.list_sizes[c] > 0) {
-      if (selection.Takes(column)) groups.push_back({column, {c}, format.list_sizes[c]});
+      if (takes(column)) groups.push_back({column, {c}, format.list_sizes[c]});
       continue;
     }
     if (!format.header) {
-      if (!selection.Takes(column)) continue;
+      if (!takes(column)) continue;
       if (groups.empty()) groups.push_back({single_, {}, 0});
       groups[0].columns.push_back(c);
       continue;
@@ -51,8 +48,8 @@ std::vector<FeatureColumns::Group> FeatureColumns::GroupColumns(const TableForma
         column.substr(dot + 1) == std::to_string(groups.back().columns.size())) {
       groups.back().columns.push_back(c);
     } else if (indexed && column.substr(dot + 1) == "0") {
-      if (selection.Takes(name)) groups.push_back({name, {c}, 0});
-    } else if (selection.Takes(column)) {
+      if (takes(name)) groups.push_back({name, {c}, 0});
+    } else if (takes(column)) {
       groups.push_back({column, {c}, 0});
     }
   }
@@ -60,8 +57,17 @@ std::vector<FeatureColumns::Group> FeatureColumns::GroupColumns(const TableForma
   return groups;
 }
 
+void FeatureColumns::SortLike(const std::vector<Group>& first, std::vector<Group>& groups) {
+  const auto place = [&](const Group& group) {
+    return std::find_if(first.begin(), first.end(),
+                        [&](const Group& each) { return each.name == group.name; });
+  };
+  std::stable_sort(groups.begin(), groups.end(),
+                   [&](const Group& a, const Group& b) { return place(a) < place(b); });
+}
+
 void FeatureColumns::Open(const std::string& path, const TableFormat& format,
-                          const std::vector<size_t>& taken, FeatureSelection& selection) {
+                          const std::vector<size_t>& taken, const FeatureSelection& selection) {
   std::vector<Group> groups = GroupColumns(format, taken, selection);
   columns_ = format.columns;
   header_ = format.header;
@@ -74,6 +80,7 @@ void FeatureColumns::Open(const std::string& path, const TableFormat& format,
       if (accepts_texts_ && format.header && group.width() == 1) values_.back().AcceptTexts();
     }
   } else {
+    SortLike(groups_, groups);
     const auto describe = [](const std::vector<Group>& all) {
       std::vector<std::string> names;
       for (const Group& g : all) names.push_back(StrCat(g.name, " of ", g.width()));
@@ -82,7 +89,7 @@ void FeatureColumns::Open(const std::string& path, const TableFormat& format,
     if (describe(groups) != describe(groups_)) {
       Throw(ErrorCode::kInvalid, path, " has the feature columns ", describe(groups),
             ", expected those of ", first_path_, ": ", describe(groups_),
-            "; --feat_cols can leave some out");
+            "; --feat_cols can leave some out, also of one file: --feat_cols ", path, "=NAME,NAME");
     }
   }
   groups_ = std::move(groups);

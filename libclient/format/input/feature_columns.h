@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,14 +26,11 @@ class FeatureSelection {
   FeatureSelection() = default;
   explicit FeatureSelection(std::optional<std::vector<std::string>> wanted)
       : wanted_(std::move(wanted)) {}
-  bool Takes(const std::string& name);
-  // Throws Error(kInvalid) naming a wanted column that no table has. `tables` is its subject, and
-  // `types` lists the graph's types, which the name "TYPE=NAME" may have been meant to begin with.
-  void CheckAllSeen(const std::string& tables, const std::vector<std::string>& types) const;
+  bool Takes(const std::string& name) const;
+  const std::optional<std::vector<std::string>>& wanted() const { return wanted_; }
 
  private:
   std::optional<std::vector<std::string>> wanted_;
-  std::set<std::string> seen_;
 };
 
 class FeatureColumns {
@@ -43,15 +39,21 @@ class FeatureColumns {
   explicit FeatureColumns(std::string single, SpillFiles* spill = nullptr)
       : spill_(spill), single_(std::move(single)) {}
 
+  // Returns the names or positions by which `selection` takes features of a table. `taken`: columns
+  // that are ids.
+  static std::vector<std::string> NamesIn(const TableFormat& format,
+                                          const std::vector<size_t>& taken,
+                                          const FeatureSelection& selection);
+
   // Refuses columns of text in files that are opened later. `remedy` ends the message.
   void RefuseTexts(std::string remedy) {
     accepts_texts_ = false;
     remedy_ = std::move(remedy);
   }
   // Starts a file; call it before its rows. `taken`: columns that are ids. Throws Error(kInvalid)
-  // if its features differ from those of earlier files.
+  // if its features differ from those of earlier files; their order may differ.
   void Open(const std::string& path, const TableFormat& format, const std::vector<size_t>& taken,
-            FeatureSelection& selection);
+            const FeatureSelection& selection);
   // Appends the features of a row. `where` has Fail(...), which is called for a cell that is
   // neither a number nor a label, and Place(), which names the row's file and line.
   template <class Where>
@@ -83,8 +85,12 @@ class FeatureColumns {
   };
   std::string Refusal(std::string_view cell, size_t group, size_t column) const;
   std::string Sentence(std::string_view cell, size_t column, const std::string& end) const;
+  // Returns the features of a table, and adds what the selection took to `names` unless it is null.
   std::vector<Group> GroupColumns(const TableFormat& format, const std::vector<size_t>& taken,
-                                  FeatureSelection& selection) const;
+                                  const FeatureSelection& selection,
+                                  std::vector<std::string>* names = nullptr) const;
+  // Puts the groups in the order in which `first` has those of their names.
+  static void SortLike(const std::vector<Group>& first, std::vector<Group>& groups);
 
   SpillFiles* spill_;
   bool accepts_texts_ = true;

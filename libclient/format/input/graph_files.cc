@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 #include <set>
 
@@ -11,6 +10,7 @@
 #include "base/strings.h"
 #include "format/input/column_tables.h"
 #include "format/input/edge_files.h"
+#include "format/input/feature_selections.h"
 #include "format/input/node_table.h"
 #include "format/input/notes.h"
 #include "format/io/npy_file.h"
@@ -41,24 +41,17 @@ std::vector<std::string> TypesOf(const Schema& schema) {
 
 class GraphFiles {
  public:
-  explicit GraphFiles(const GraphFilesOptions& options)
-      : options_(options), selection_(options.feature_columns) {
-    for (const auto& [type, columns] : options.feature_columns_of) {
-      selections_of_.emplace(type, FeatureSelection(columns));
-    }
-  }
+  explicit GraphFiles(const GraphFilesOptions& options) : options_(options), selections_(options) {}
 
   RawGraph Read() {
     MakeSchema();
-    OpenFiles();
+    OpenEdgeFiles();
+    OpenNodeTables();
+    selections_.CheckAllFound(TypesOf(graph_.schema), Paths());
     ChooseNames();
     for (NodeIds& ids : ids_) ReadNodes(ids);
     for (EdgeTypeId e = 0; e < graph_.schema.num_etypes(); e++) ReadEdges(e);
     CheckNotEmpty();
-    selection_.CheckAllSeen("no table", TypesOf(graph_.schema));
-    for (const auto& [type, selection] : selections_of_) {
-      selection.CheckAllSeen("no table of " + type, {});
-    }
     for (NodeTypeId t = 0; t < graph_.schema.num_ntypes(); t++) FinishNodes(t);
     return std::move(graph_);
   }
@@ -108,9 +101,11 @@ class GraphFiles {
     if (options_.note) options_.note(StrCat(args...));
   }
 
-  FeatureSelection& SelectionOf(const std::string& type) {
-    const auto found = selections_of_.find(type);
-    return found == selections_of_.end() ? selection_ : found->second;
+  std::vector<std::string> Paths() const {
+    std::vector<std::string> paths;
+    for (const EdgeFile& file : options_.edges) paths.push_back(file.path);
+    for (const NodeFile& file : options_.nodes) paths.push_back(file.path);
+    return paths;
   }
 
   void NoteIfAny(const std::string& note) const {
@@ -128,23 +123,17 @@ class GraphFiles {
 
   // Adds the names of columns and types in the user's options, which a header may use, to the
   // hints.
-  TableHints HintsWith(std::vector<std::string> names) const {
+  TableHints HintsFor(const std::string& path, std::vector<std::string> names) const {
     TableHints hints = options_.hints;
     hints.names = std::move(names);
     for (const std::string& column : {options_.src_column, options_.dst_column}) {
       if (!column.empty()) hints.names.push_back(column);
     }
-    if (options_.feature_columns) {
-      const auto& columns = *options_.feature_columns;
-      hints.names.insert(hints.names.end(), columns.begin(), columns.end());
-    }
-    for (const auto& [type, columns] : options_.feature_columns_of) {
-      hints.names.insert(hints.names.end(), columns.begin(), columns.end());
-    }
+    for (std::string& name : selections_.NamesFor(path)) hints.names.push_back(std::move(name));
     return hints;
   }
 
-  void OpenFiles() {
+  void OpenEdgeFiles() {
     edge_files_.resize(graph_.edges.size());
     for (const EdgeFile& file : options_.edges) {
       if (!file.feature.empty()) continue;
@@ -155,8 +144,9 @@ class GraphFiles {
               "destinations in separate files, as SRC.npy,DST.npy");
       }
       if (open.kind == EdgeFileKind::kTable) {
-        open.table = OpenEdgeTable(file.path, file.type, HintsWith({file.type.src, file.type.dst}),
-                                   options_.src_column, options_.dst_column);
+        open.table =
+            OpenEdgeTable(file.path, file.type, HintsFor(file.path, {file.type.src, file.type.dst}),
+                          options_.src_column, options_.dst_column);
       } else if (open.kind == EdgeFileKind::kColumns) {
         open.table = {.path = file.path, .format = DescribeColumns(Columns(file.path), file.path)};
         ChooseEdgeColumns(open.table, file.type, options_.src_column, options_.dst_column);
@@ -164,6 +154,7 @@ class GraphFiles {
       if (options_.src_column.empty() && options_.dst_column.empty()) {
         NoteIfAny(EndColumnsNote(open.table, file.type));
       }
+      AddFeaturesOf(open);
       edge_files_[Index(graph_.schema.EdgeTypeIdOf(file.type.ToString()))].push_back(
           std::move(open));
     }
@@ -172,6 +163,23 @@ class GraphFiles {
       Throw(ErrorCode::kInvalid, "--edges: no file has the edges of type ",
             graph_.schema.etype(e).ToString(), ", only features");
     }
+  }
+
+  // Finds the columns of a file of edges that may become features.
+  void AddFeaturesOf(const OpenEdgeFile& open) {
+    const std::string& path = open.file->path;
+    const std::string type = open.file->type.ToString();
+    if (open.kind == EdgeFileKind::kNpy) {
+      selections_.AddFileWithoutColumns(path);
+    } else if (open.kind == EdgeFileKind::kMatrixMarket) {
+      selections_.AddTable(type, path, DescribeMatrixMarket(path), {0, 1});
+    } else {
+      selections_.AddTable(type, path, open.table.format,
+                           {open.table.src_column, open.table.dst_column});
+    }
+  }
+
+  void OpenNodeTables() {
     node_tables_.resize(graph_.nodes.size());
     for (const NodeFile& file : options_.nodes) {
       if (!file.feature.empty()) continue;
@@ -184,11 +192,12 @@ class GraphFiles {
       const bool columns = EdgeFileKindOf(file.path) == EdgeFileKind::kColumns;
       table = {file.path,
                columns ? DescribeColumns(Columns(file.path), file.path)
-                       : DetectTable(file.path, HintsWith({file.type})),
+                       : DetectTable(file.path, HintsFor(file.path, {file.type})),
                columns};
       if (table->format.columns.empty()) {
         Throw(ErrorCode::kCorrupt, file.path, ":1: the file is empty, expected a row per node");
       }
+      selections_.AddTable(file.type, file.path, table->format, {0});
     }
   }
 
@@ -278,10 +287,11 @@ class GraphFiles {
     const auto& table = node_tables_[Index(t)];
     if (table && table->columns) {
       ReadNodeColumns(Columns(table->path), table->path, table->format, ids,
-                      SelectionOf(ids.ntype()), nodes, options_.progress, options_.spill);
+                      selections_.Of(ids.ntype(), table->path), nodes, options_.progress,
+                      options_.spill);
     } else if (table) {
-      ReadNodeTable(table->path, table->format, ids, SelectionOf(ids.ntype()), nodes,
-                    options_.progress, options_.spill);
+      ReadNodeTable(table->path, table->format, ids, selections_.Of(ids.ntype(), table->path),
+                    nodes, options_.progress, options_.spill);
     }
     NoteFeatures(ids.ntype(), nodes.features);
     if (!table && ids.named() && options_.num_nodes.contains(ids.ntype())) {
@@ -315,10 +325,11 @@ class GraphFiles {
 
   void ReadEdges(EdgeTypeId e) {
     RawEdges& edges = graph_.edges[Index(e)];
-    FeatureSelection& selection = SelectionOf(graph_.schema.etype(e).ToString());
+    const std::string type = graph_.schema.etype(e).ToString();
     EdgesBeingRead reading(Ids(graph_.schema.src_type(e)), Ids(graph_.schema.dst_type(e)),
                            options_.spill);
     for (const OpenEdgeFile& open : edge_files_[Index(e)]) {
+      const FeatureSelection& selection = selections_.Of(type, open.file->path);
       if (open.kind == EdgeFileKind::kTable) {
         ReadEdgeTable(open.table, selection, reading, options_.progress);
       } else if (open.kind == EdgeFileKind::kColumns) {
@@ -334,7 +345,7 @@ class GraphFiles {
     }
     const int64_t count = reading.ends.count();
     std::move(reading.features).Finish(count, edges.features);
-    NoteFeatures(graph_.schema.etype(e).ToString(), edges.features);
+    NoteFeatures(type, edges.features);
     if (!reading.src.named()) reading.src.AtLeast(reading.ends.src_end());
     if (!reading.dst.named()) reading.dst.AtLeast(reading.ends.dst_end());
     std::move(reading.ends).Finish(edges);
@@ -402,8 +413,7 @@ class GraphFiles {
   }
 
   const GraphFilesOptions& options_;
-  FeatureSelection selection_;
-  std::map<std::string, FeatureSelection> selections_of_;  // by type; others have selection_
+  FeatureSelections selections_;
   RawGraph graph_;
   std::vector<NodeIds> ids_;                               // by NodeTypeId
   std::vector<std::vector<OpenEdgeFile>> edge_files_;      // by EdgeTypeId

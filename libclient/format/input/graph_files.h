@@ -58,6 +58,8 @@ struct GraphFilesOptions {
   std::optional<std::vector<std::string>> feature_columns;  // unset: all
   // The columns of the tables of a type, "user" or "src:rel:dst", in place of feature_columns.
   std::map<std::string, std::vector<std::string>> feature_columns_of;
+  // The columns of single tables, by path, in place of feature_columns.
+  std::map<std::string, std::vector<std::string>> feature_columns_in;
   ColumnFiles* column_files = nullptr;  // opens Parquet files; null: they are refused
   bool map_ids = false;                 // treat all node ids as names, also numbers
   StepProgress progress;
@@ -68,9 +70,11 @@ struct GraphFilesOptions {
   std::function<void(const std::string& text)> note;
 };
 
-// Adds --feat_cols options, "[type=]NAME,NAME..." or "[type=]none", to the columns of `options`,
-// whose edges and nodes must have been set: "type=" is a part of a column's name unless they have
-// that type.
+// Adds --feat_cols options, "[type=|file=]NAME,NAME..." or "[type=|file=]none", to the columns of
+// `options`, whose edges and nodes must have been set: "type=" or "file=" is a part of a column's
+// name unless they have that type or file. A file is given by its path, or by its name if no other
+// has that. Throws Error(kInvalid), too, for a name that several files have, for a file that is an
+// array of a feature, for a column that is listed twice, and for lists of a type and of its files.
 void ParseFeatureColumns(const std::vector<std::string>& texts, GraphFilesOptions& options);
 
 // Reads the graph. Types are numbered in the order in which `edges`, then `nodes` name them. Throws

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "base/file.h"
@@ -83,26 +82,6 @@ NodeFile ParseNodeFile(const std::string& option) {
   file.path = path;
   CheckTypeName(file.type, "--nodes", option);
   return file;
-}
-
-void ParseFeatureColumns(const std::vector<std::string>& texts, GraphFilesOptions& options) {
-  std::set<std::string> types;
-  for (const EdgeFile& file : options.edges) {
-    types.insert({file.type.ToString(), file.type.src, file.type.dst});
-  }
-  for (const NodeFile& file : options.nodes) types.insert(file.type);
-  for (const std::string& text : texts) {
-    const size_t equals = text.find('=');
-    const std::string type = equals == text.npos ? "" : text.substr(0, equals);
-    const bool of_type = types.contains(type);
-    const std::string_view list = std::string_view(text).substr(of_type ? equals + 1 : 0);
-    if (!of_type && !options.feature_columns) options.feature_columns.emplace();
-    auto& columns = of_type ? options.feature_columns_of[type] : *options.feature_columns;
-    if (list == "none") continue;
-    for (std::string& name : Split(list, ',')) {
-      if (!name.empty()) columns.push_back(std::move(name));
-    }
-  }
 }
 
 std::pair<std::string, int64_t> ParseNodeCount(const std::string& option) {

@@ -19,7 +19,14 @@ class MatrixMarketReader {
 
   uint64_t rows() const { return sizes_[0]; }
   uint64_t columns() const { return sizes_[1]; }
-  bool has_values() const { return cells_wanted_ == 3; }
+  // Returns the matrix as a table whose first columns are the ends of edges.
+  TableFormat Format() const {
+    TableFormat format;
+    format.header = true;
+    format.columns = {"row", "column"};
+    if (cells_wanted_ == 3) format.columns.emplace_back("weight");
+    return format;
+  }
 
   void Read(EdgesBeingRead& edges, const StepProgress& progress) {
     const std::string step = "reading " + lines_.path();
@@ -139,8 +146,12 @@ class MatrixMarketReader {
 
 }  // namespace
 
-void ReadMatrixMarket(const std::string& path, EdgesBeingRead& edges, FeatureSelection& selection,
-                      const StepProgress& progress) {
+TableFormat DescribeMatrixMarket(const std::string& path) {
+  return MatrixMarketReader(path).Format();
+}
+
+void ReadMatrixMarket(const std::string& path, EdgesBeingRead& edges,
+                      const FeatureSelection& selection, const StepProgress& progress) {
   MatrixMarketReader reader(path);
   if (edges.src.named() || edges.dst.named()) {
     Throw(ErrorCode::kInvalid, path,
@@ -153,12 +164,8 @@ void ReadMatrixMarket(const std::string& path, EdgesBeingRead& edges, FeatureSel
   }
   edges.src.Close(static_cast<int64_t>(reader.rows()), path);
   edges.dst.Close(static_cast<int64_t>(reader.columns()), path);
-  TableFormat format;
-  format.header = true;
-  format.columns = {"row", "column"};
-  if (reader.has_values()) format.columns.push_back("weight");
   edges.features.RefuseTexts("; --feat_cols can leave the column out");
-  edges.features.Open(path, format, {0, 1}, selection);
+  edges.features.Open(path, reader.Format(), {0, 1}, selection);
   reader.Read(edges, progress);
 }
 

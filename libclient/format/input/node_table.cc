@@ -49,7 +49,7 @@ void NodeRows::Finish(FeatureColumns columns, const std::string& path, RawNodes&
 }
 
 void ReadNodeTable(const std::string& path, const TableFormat& format, NodeIds& ids,
-                   FeatureSelection& selection, RawNodes& nodes, const StepProgress& progress,
+                   const FeatureSelection& selection, RawNodes& nodes, const StepProgress& progress,
                    SpillFiles* spill) {
   TableReader table(path, format);
   FeatureColumns columns("feat", spill);

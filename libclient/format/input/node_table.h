@@ -41,7 +41,7 @@ class NodeRows {
 // numbers must be 0..rows-1, in any order. With `spill`, features are kept in files there. Throws
 // Error(kCorrupt) with the line.
 void ReadNodeTable(const std::string& path, const TableFormat& format, NodeIds& ids,
-                   FeatureSelection& selection, RawNodes& nodes, const StepProgress& progress,
+                   const FeatureSelection& selection, RawNodes& nodes, const StepProgress& progress,
                    SpillFiles* spill = nullptr);
 
 }  // namespace graphd

@@ -121,6 +121,35 @@ class Inputs(unittest.TestCase):
         self.assertTrue((self.output / "g.user.ids.txt.gz").exists())
         self.assertFalse((self.output / "g.game.ids.txt.gz").exists())
 
+    def test_columns_of_features_are_chosen_by_file(self):
+        self.write("old/bought.csv", "0,1,7,100\n2,0,8,200\n")
+        self.write("new/bought.csv", "user,item,note,price\n1,1,gift,9\n")
+        users = self.write("users.csv", "id,age,score\n0,30,1\n1,31,2\n2,32,3\n")
+        files = [f"user:bought:item={self.scratch}/{age}/bought.csv" for age in ("old", "new")]
+        files = ("--edges", files[0], "--edges", files[1], "--nodes", f"user={users}")
+        old, new = (f"{self.scratch}/{age}/bought.csv" for age in ("old", "new"))
+        lists = ("--feat_cols", "users.csv=age", "--feat_cols", f"{old}=2")
+        self.assert_fails(self.partition(*files, *lists, "--feat_cols", f"{new}=cost"), INVALID,
+                          f"{new} has no feature column 'cost'; there are note, price")
+        self.assert_fails(self.partition(*files, *lists, "--feat_cols", f"{new}=price"), INVALID,
+                          f"{new} has the feature columns price of 1, expected those of {old}: "
+                          "weight of 1")
+        self.assert_fails(self.partition(*files, "--feat_cols", "bought.csv=price"), INVALID,
+                          f"several files have this name: {new}, {old}; give the path of one")
+        self.assert_fails(self.partition(*files, *lists, "--feat_cols", "user=score"), INVALID,
+                          f"both for {users} and for user, the type of that file")
+        self.assert_fails(self.partition(*files, "--feat_cols", "shop.csv=price"), INVALID,
+                          "'shop.csv' is not a type or a file")
+        self.assertFalse(self.output.exists())
+        self.write("old/bought.csv", "user,item,price,paid\n0,1,7,100\n2,0,8,200\n")
+        lists = ("--feat_cols", "users.csv=age", "--feat_cols", f"{old}=price", "--feat_cols",
+                 f"{new}=price")
+        for more in ((), ("--memory", "1GiB", "--part_method", "random")):
+            _, shown = self.partitioned(*files, *lists, *more)
+            self.assertEqual(self.features(shown, "ntypes", 0), {"orig_id": "int64", "age": "int64"})
+            self.assertEqual(self.features(shown, "etypes", 0),
+                             {"orig_id": "int64", "price": "int64"})
+
     def test_npy_and_matrix_market(self):
         path = self.write("e.npy", npy("<i4", (4, 2), [0, 1, 1, 2, 2, 3, 3, 0]))
         self.assertEqual(self.partitioned("--input", path)[0]["num_edges"], 4)

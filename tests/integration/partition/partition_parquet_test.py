@@ -118,6 +118,19 @@ class ParquetTest(ColumnsCase):
         self.write("parts/part-0.parquet", narrow)
         self.assert_same(["--input", csv], ["--input", f"{self.scratch}/parts/part-?.parquet"])
 
+    def test_columns_of_a_pattern_or_a_directory_are_chosen(self):
+        w, note = pyarrow.array(range(40), pyarrow.int64()), [f"note {i}" for i in range(40)]
+        csv = self.write("e.csv", edges(w=w))
+        self.write("parts/part-0.parquet", edges(w=w, note=pyarrow.array(note)).slice(0, 25))
+        self.write("parts/part-1.parquet", edges(w=w, note=pyarrow.array(note)).slice(25))
+        for path in (f"{self.scratch}/parts/p*.parquet", f"{self.scratch}/parts"):
+            for name in (path, os.path.basename(path), f"{path}/"):
+                self.assert_same(["--input", csv],
+                                 ["--edges", f"_N:_E:_N={path}", "--feat_cols", f"{name}=w"])
+        result = self.partition("lacking", "--input", self.scratch / "parts", "--feat_cols",
+                                "parts=v")
+        self.assertIn("parts has no feature column 'v'; there are w, note", result.stderr)
+
     def test_folders_of_hive_partitions_are_columns(self):
         table = edges(year=[2020 + i // 20 for i in range(40)])
         parts = self.scratch / "hive"

@@ -202,10 +202,10 @@ TEST_F(GraphFilesTest, FeatureColumnsCanBeChosenByType) {
               HasSubstr("no table of item has a feature column 'score'"));
   add_files();
   ParseFeatureColumns({"usr=age"}, options_);
-  EXPECT_THAT(
-      Complaint(ErrorCode::kInvalid),
-      HasSubstr("no table has a feature column 'usr=age', and 'usr' is not a type: the types "
-                "are user, item, user:buys:item"));
+  EXPECT_THAT(Complaint(ErrorCode::kInvalid),
+              HasSubstr("no table has a feature column 'usr=age'; there are age, price, name=full, "
+                        "score; 'usr' is not a type or a file: the types are user, item, "
+                        "user:buys:item, and the files "));
   add_files();
   ParseFeatureColumns({"user=age,,score,"}, options_);
   EXPECT_THAT(names_of(Read().nodes[0].features), ElementsAre("age", "score"));
