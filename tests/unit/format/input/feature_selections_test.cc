@@ -133,7 +133,7 @@ TEST_F(FeatureSelectionsTest, FilesThatAreNoInputAreErrors) {
   Edges("a:r:a", "e.csv", "src,dst,w\n0,1,5\n");
   EXPECT_THAT(Complaint({"f.csv=w"}),
               HasSubstr(StrCat("no table has a feature column 'f.csv=w'; there is w; 'f.csv' is "
-                               "no type and no file: the types are a, a:r:a, and the files ",
+                               "not a type or a file: the types are a, a:r:a, and the files ",
                                Path("e.csv"))));
   EXPECT_THAT(Complaint({"f.csv=none"}), HasSubstr("'f.csv' is not a type or a file"));
 }
