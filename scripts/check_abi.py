@@ -16,7 +16,8 @@ examples:
   scripts/check_abi.py --update                      write the dump of this library
 
 The exit status is 0 if the ABI is unchanged or was only extended, 1 if it has changed (with
---strict, even if it was only extended), and 2 if it could not be compared.
+--strict, even if it was only extended) or the library exports what no public header declares, and 2
+if it could not be compared.
 """
 
 import argparse
@@ -48,6 +49,11 @@ has the details."""
 EXTENDED = """\
 check_abi: the ABI was extended (above), which is compatible: run scripts/check_abi.py --update and
 commit the dump."""
+
+UNDECLARED = """\
+check_abi: the library exports what no public header declares, so that no program can use it:
+  {names}
+Hide it: write its class as `struct [[gnu::visibility("hidden")]] NAME {{` where it is defined."""
 
 
 class CannotCompare(Exception):
@@ -130,6 +136,13 @@ class Signature:
         return f"decltype({call}) {declared} {{ __builtin_trap(); }}\n"
 
 
+def scope_of_object(demangled):
+    """Returns the class of a virtual table or of information about a type, and the class or
+    namespace of a variable."""
+    _, separator, of_class = demangled.rpartition(" for ")
+    return of_class if separator else demangled.rpartition("::")[0]
+
+
 def read_headers():
     """Returns the names of the public headers, and of the namespaces that they open."""
     folder = os.path.join(INCLUDE, "graphd")
@@ -143,9 +156,12 @@ def read_headers():
 
 def compile_headers(library, folder):
     """Compiles the public headers, and definitions of the functions that they declare and the
-    library exports, to folder/types.so. Returns the symbols of the public interface.
+    library exports, to folder/types.so. Returns the names of what the library exports without a
+    declaration in a public header.
 
-    A class that a public header names but does not define is private, and so are its functions.
+    These are members of classes that public headers only name: the namespace in which a class is
+    named first gives it its visibility. A function of a namespace that no header declares does not
+    compile, and is an error. Of instances of templates this script knows nothing.
     """
     source, listing = os.path.join(folder, "types.cc"), os.path.join(folder, "classes")
     # The headers are system headers, so that a definition may lack `noexcept`.
@@ -159,15 +175,19 @@ def compile_headers(library, folder):
     with open(listing, encoding="utf-8") as file:
         classes = set(re.findall(r"^Class (graphd::\S+)$", file.read(), re.MULTILINE))
 
-    functions = [name for name, (_, kind, *_) in library.symbols.items() if kind == "FUNC"]
-    demangled = run("c++filt", input="\n".join(functions)).stdout.splitlines()
-    public, definitions = set(library.symbols) - set(functions), set()
-    for name, signature in zip(functions, map(Signature, demangled)):
-        is_member = signature.scope in classes
-        if is_member or signature.scope.rpartition("::")[2] in namespaces:
-            public.add(name)
-            if signature.is_definable():
-                definitions.add(signature.definition(is_member))
+    names = sorted(library.symbols)
+    demangled = run("c++filt", input="\n".join(names)).stdout.splitlines()
+    undeclared, definitions = [], set()
+    for name, text in zip(names, demangled):
+        is_function = library.symbols[name][1] == "FUNC"
+        signature = Signature(text) if is_function else None
+        scope = signature.scope if is_function else scope_of_object(text)
+        is_member = scope in classes
+        if not is_member and scope.rpartition("::")[2] not in namespaces:
+            if "<" not in scope:
+                undeclared.append(text)
+        elif is_function and signature.is_definable():
+            definitions.add(signature.definition(is_member))
     with open(source, "a", encoding="utf-8") as file:
         file.writelines(sorted(definitions))
     try:
@@ -178,7 +198,7 @@ def compile_headers(library, folder):
             f"{error}\ncheck_abi: the public headers do not fit the library. Either it is older: run "
             "ninja -C build/dev graphclient; or it exports a function that no public header declares"
         ) from None
-    return public
+    return undeclared
 
 
 def types_named(node):
@@ -240,8 +260,9 @@ def symbol_node(name, symbol):
 
 
 def write_dump(library, path, folder):
-    """Writes the dump of a library to a path."""
-    public = compile_headers(library, folder)
+    """Writes the dump of a library to a path. It has all exported symbols, whether a public header
+    declares them or not. Returns the names of the others (see compile_headers)."""
+    undeclared = compile_headers(library, folder)
     written = os.path.join(folder, "types.abi")
     run("abidw", "--load-all-types", "--type-id-style", "hash", "--no-corpus-path",
         "--no-comp-dir-path", "--no-show-locs", "--no-architecture", "--no-elf-needed",
@@ -251,7 +272,7 @@ def write_dump(library, path, folder):
         corpus.find(tag)[:] = [
             symbol_node(name, symbol)
             for name, symbol in sorted(library.symbols.items())
-            if name in public and symbol[1] == kind
+            if symbol[1] == kind
         ]
     unit = corpus.find("abi-instr")
     unit.set("path", "public headers")
@@ -259,6 +280,7 @@ def write_dump(library, path, folder):
     ElementTree.indent(corpus, " ")
     with open(path, "w", encoding="utf-8") as file:
         file.write(ElementTree.tostring(corpus, encoding="unicode") + "\n")
+    return undeclared
 
 
 def compare(kept, now):
@@ -290,7 +312,10 @@ def check(arguments):
         raise CannotCompare(f"there is no {DUMP}; restore it, or write it with --update")
     with tempfile.TemporaryDirectory() as folder:
         now = os.path.join(folder, "now.abi")
-        write_dump(Library(arguments.shared_object), now, folder)
+        undeclared = write_dump(Library(arguments.shared_object), now, folder)
+        if undeclared:
+            print(UNDECLARED.format(names="\n  ".join(undeclared)))
+            return 1
         if arguments.update:
             os.makedirs(os.path.dirname(DUMP), exist_ok=True)
             shutil.copyfile(now, DUMP)

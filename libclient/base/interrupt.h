@@ -16,8 +16,9 @@ namespace graphd {
 
 inline constexpr std::chrono::milliseconds kInterruptPause{50};
 
-// The innermost InterruptCheck of the calling thread.
-struct Interruptions {
+// The innermost InterruptCheck of the calling thread. It is hidden here, because the public header
+// that names it first would export it.
+struct [[gnu::visibility("hidden")]] Interruptions {
   static bool AreChecked() noexcept;
   // Calls the check if the thread has one; throws what the check throws.
   static void Check();

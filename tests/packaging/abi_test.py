@@ -5,6 +5,9 @@
 usage: abi_test.py LIBRARY
 """
 
+import argparse
+import contextlib
+import io
 import os
 import shutil
 import sys
@@ -17,6 +20,16 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import check_abi
 
 SYMBOL = "_ZNK6graphd9DistGraph9num_nodesEv"
+PRIVATE = {  # members of classes that public headers only name
+    "_ZN6graphd13Interruptions8HappenedEv":
+        (("GRAPHCLIENT_0", "FUNC", "GLOBAL", "39"), "graphd::Interruptions::Happened()"),
+    "_ZN6graphd6detail14BatchQueueCore5State4StopEv":
+        (("GRAPHCLIENT_0", "FUNC", "GLOBAL", "162"), "graphd::detail::BatchQueueCore::State::Stop()"),
+    "_ZTIN6graphd12TensorSourceE":
+        (("GRAPHCLIENT_0", "OBJECT", "WEAK", "16"), "typeinfo for graphd::TensorSource"),
+    "_ZN6graphd13Interruptions4lastE":
+        (("GRAPHCLIENT_0", "OBJECT", "GLOBAL", "8"), "graphd::Interruptions::last"),
+}  # fmt: skip
 FUNCTION = "'method int64_t graphd::DistGraph::num_nodes() const'"
 EDITS = [  # header, text, new text, and what is found
     ("initialize.h", "  int rank = 0;", "  int more = 0;\n  int rank = 0;",
@@ -34,11 +47,12 @@ class Abi(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory())
         cls.kept = cls.dump("kept", check_abi.Library(library))
+        cls.undeclared_in_library = cls.undeclared
 
     @classmethod
     def dump(cls, name, of_library):
         path = os.path.join(cls.folder, name)
-        check_abi.write_dump(of_library, path, cls.folder)
+        cls.undeclared = check_abi.write_dump(of_library, path, cls.folder)
         return path
 
     def check(self, before, after, expected, *texts):
@@ -57,6 +71,24 @@ class Abi(unittest.TestCase):
         with open(before, "w", encoding="utf-8") as file:
             file.writelines(lines)
         self.check(before, self.kept, "extended", f"[A] {FUNCTION}")
+
+    def test_symbols_without_a_declaration(self):
+        self.assertEqual(self.undeclared_in_library, [])
+        larger = check_abi.Library(library)
+        larger.symbols.update((name, symbol) for name, (symbol, _) in PRIVATE.items())
+        before = self.dump("larger", larger)
+        self.assertCountEqual(self.undeclared, [text for _, text in PRIVATE.values()])
+        self.check(before, self.kept, "changed", *(f"[D] {name}@@" for name in PRIVATE))
+
+        said = io.StringIO()
+        with (
+            unittest.mock.patch.object(check_abi, "write_dump", return_value=self.undeclared),
+            contextlib.redirect_stdout(said),
+        ):
+            arguments = argparse.Namespace(shared_object=library, update=False, strict=False)
+            self.assertEqual(check_abi.check(arguments), 1)
+        for _, text in PRIVATE.values():
+            self.assertIn(f"\n  {text}\n", said.getvalue())
 
     def test_changed_headers_and_removed_symbol(self):
         include = os.path.join(self.folder, "include")

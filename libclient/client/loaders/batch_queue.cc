@@ -14,7 +14,8 @@
 
 namespace graphd::detail {
 
-struct BatchQueueCore::State {
+// It is hidden, because the public header that names it would export it.
+struct [[gnu::visibility("hidden")]] BatchQueueCore::State {
   // The place of a finished batch, or of the exception of its `make`. Assignment never throws.
   struct Slot {
     bool full = false;
