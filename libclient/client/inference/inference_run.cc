@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "base/strings.h"
+#include "client/inference/run_records.h"
 
 namespace graphd {
 namespace {
@@ -59,19 +59,17 @@ struct InferenceRun::State {
     return spec;
   }
 
-  // Returns the arguments of an earlier run; nothing if there are none. The trainer that wrote them
-  // may have been killed before all were written.
+  // Returns the arguments of an earlier run; nothing if there are none.
   std::optional<Arguments> Kept() const {
     try {
       const DistTensor kept = DistTensor::Open(graph, run_name());
       const Tensor bytes = kept.Slice(0, kept.num_rows());
       const auto text = bytes.as<uint8_t>();
-      return nlohmann::json::parse(text.begin(), text.end()).get<Arguments>();
+      return ArgumentsFromText({reinterpret_cast<const char*>(text.data()), text.size()});
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kNotFound) throw;
-    } catch (const nlohmann::json::exception&) {
+      return std::nullopt;
     }
-    return std::nullopt;
   }
 
   // Makes the arguments of an earlier run unreadable; the results remain those of a run.
@@ -80,16 +78,6 @@ struct InferenceRun::State {
     Tensor zero = Tensor::Empty(DType::kUInt8, {1});
     zero.data()[0] = std::byte{0};
     kept.Write(std::vector<int64_t>{0}, zero);
-  }
-
-  // Returns the arguments as they are kept.
-  std::string Text() const {
-    try {
-      return nlohmann::json(arguments).dump();
-    } catch (const nlohmann::json::exception& error) {
-      Throw(ErrorCode::kInvalid, "layer-wise inference '", name,
-            "': a name or the version is not valid UTF-8 (", error.what(), ")");
-    }
   }
 
   // Refuses names that tensors can't have before anything is computed.
@@ -105,7 +93,7 @@ struct InferenceRun::State {
   }
 
   void Keep() const {
-    const std::string text = Text();
+    const std::string text = ArgumentsToText(arguments, name);
     TensorSpec spec = SpecOf(run_name(), DType::kUInt8, static_cast<int64_t>(text.size()));
     spec.persistent = persistent;
     const DistTensor kept = DistTensor::Create(graph, spec);
@@ -124,12 +112,13 @@ struct InferenceRun::State {
     const std::set<std::string> existing = Existing();
     if (existing.count(progress_name()) == 0) return false;
     const DistTensor marks = DistTensor::Open(graph, progress_name());
-    const Tensor all = marks.Slice(0, marks.num_rows());
-    bool has_written = false;
-    for (int64_t i = 0; i < marks.num_rows(); i++) {
-      const auto mark = all.as<int64_t>().subspan(static_cast<size_t>(i) * 2, 2);
-      has_written |= mark[0] == num_layers - 1 && mark[1] > 0;
-    }
+    const auto places =
+        ReadMarks(marks.Slice(0, marks.num_rows()), graph.session()->world_size(), num_layers);
+    // Marks of a run with other arguments may not fit; CheckArguments refuses to go on with it.
+    if (!places) return *kept != arguments;
+    const bool has_written = std::any_of(places->begin(), places->end(), [&](const Place& place) {
+      return place.layer == num_layers - 1 && place.batches > 0;
+    });
     const std::set<std::string> results = WithTypes(name);
     return !has_written || std::any_of(results.begin(), results.end(),
                                        [&](const auto& each) { return existing.count(each) != 0; });
@@ -199,7 +188,7 @@ InferenceRun::InferenceRun(DistGraph graph, std::string name, int64_t num_layers
   state_->arguments["layers"] = StrCat(num_layers);
   state_->arguments["trainers"] = StrCat(state_->graph.session()->world_size());
   state_->CheckNames();
-  state_->Text();  // throws if it can't be kept
+  ArgumentsToText(state_->arguments, state_->name);  // throws if it can't be kept
 }
 InferenceRun::~InferenceRun() = default;
 

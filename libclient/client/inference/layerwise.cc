@@ -111,6 +111,7 @@ class FullGraph {
 
   std::vector<DistTensor> Run() {
     const InferenceRun::Place first = run_->Begin();
+    CheckPlace(first);
     for (int64_t layer = 0; layer < num_layers(); layer++) {
       if (layer >= first.layer) Compute(layer, layer == first.layer ? first.batches : 0);
       before_ += NumBatches(layer);
@@ -197,6 +198,15 @@ class FullGraph {
       }
       seen[static_cast<size_t>(each.type())] = true;
     }
+  }
+
+  // Refuses a mark that this trainer has not made, because its nodes would be read beyond the end.
+  void CheckPlace(const InferenceRun::Place& first) const {
+    const int64_t most = NumBatches(first.layer);
+    if (first.batches <= most) return;
+    Throw(ErrorCode::kInvalid, "layer-wise inference '", options_.name, "': ", first.batches,
+          " batches of layer ", first.layer, " are noted as done, but this trainer has ", most,
+          "; to start over, give another version");
   }
 
   void SummarizeMasks() {

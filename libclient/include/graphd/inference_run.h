@@ -38,10 +38,11 @@ class InferenceRun {
   InferenceRun(const InferenceRun&) = delete;
   InferenceRun& operator=(const InferenceRun&) = delete;
 
-  // Starts the run over, or goes on with it. All trainers call it together. Throws Error(kInvalid)
-  // if the run to be resumed has other arguments; Error(kExists) if a tensor of this name is not
-  // the result of such a run; Error(kDenied) if another job that runs has written it;
-  // Error(kDeadline) if a trainer does not come in time; Error(kUnavailable) if trainer 0 fails.
+  // Starts the run over, or goes on with it. All trainers call it together. How many batches a
+  // layer has is not known here: the caller checks that no more are done. Throws Error(kInvalid) if
+  // the run to be resumed has other arguments; Error(kExists) if a tensor of this name is not the
+  // result of such a run; Error(kDenied) if another job that runs has written it; Error(kDeadline)
+  // if a trainer does not come in time; Error(kUnavailable) if trainer 0 fails.
   Place Begin();
   // Notes what this trainer has done, if the run can be resumed. The rows must be written before.
   // At the end of a layer, all of its batches must be noted, also those without results.

@@ -366,6 +366,27 @@ TEST_F(LayerwiseTest, OtherArgumentsStartOverOnlyWithAnotherVersion) {
   EXPECT_EQ(Layerwise(graph, {layer}, FeaturesOf(graph), options).size(), 1U);
 }
 
+TEST_F(LayerwiseTest, MarksThatNoTrainerHasMadeAreNotBelieved) {
+  const DistGraph graph = Connect();
+  const auto layer = MeanLayer(graph);
+  const LayerwiseOptions options{.name = "marked", .resume = true, .version = "1"};
+  const auto run = [&] { return Layerwise(graph, {layer}, FeaturesOf(graph), options); };
+  const auto mark = [&](int64_t at_layer, int64_t batches) {
+    Tensor row = Tensor::Empty(DType::kInt64, {1, 2});
+    row.as<int64_t>()[0] = at_layer;
+    row.as<int64_t>()[1] = batches;
+    DistTensor::Open(graph, "marked:progress").Write(std::vector<int64_t>{0}, row);
+  };
+  run();
+  mark(0, 2);  // 900 nodes are one batch
+  ExpectError([&] { run(); }, ErrorCode::kInvalid,
+              "2 batches of layer 0 are noted as done, but this trainer has 1");
+  for (const auto& [at_layer, batches] : {std::pair(-1, 0), std::pair(0, -1), std::pair(1, 0)}) {
+    mark(at_layer, batches);
+    EXPECT_LT(Difference(run().at(0), Forward(graph, 1)[0]), 1e-5) << at_layer << " " << batches;
+  }
+}
+
 TEST_F(LayerwiseTest, ErrorsSayWhatIsExpected) {
   const DistGraph graph = Connect();
   const auto layer = MeanLayer(graph);
