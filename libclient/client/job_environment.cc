@@ -22,8 +22,8 @@ struct SlurmTask {
 };
 
 // Returns an element of Slurm's list of tasks per node, such as "4(x2),3" for 4, 4 and 3; nothing
-// if the list is shorter.
-std::optional<int> TasksOnNode(std::string_view list, int node) {
+// if the list is shorter. `most` is the number of all tasks.
+std::optional<int> TasksOnNode(std::string_view list, int node, int most) {
   const std::string what = StrCat("SLURM_STEP_TASKS_PER_NODE '", list, "'");
   while (!list.empty()) {
     const std::string_view entry = list.substr(0, list.find(','));
@@ -31,11 +31,13 @@ std::optional<int> TasksOnNode(std::string_view list, int node) {
     const size_t times = entry.find("(x");
     int nodes = 1;
     if (times != std::string_view::npos) {
-      const std::string_view count = entry.substr(times + 2);
-      nodes = static_cast<int>(ParseInt(count.substr(0, count.find(')')), what, 1, kMostTrainers));
+      std::string_view count = entry.substr(times + 2);
+      if (!count.ends_with(')')) Throw(ErrorCode::kInvalid, what, ": expected 4(x2),3 or the like");
+      count.remove_suffix(1);
+      nodes = static_cast<int>(ParseInt(count, what, 1, kMostTrainers));
     }
     if (node < nodes) {
-      return static_cast<int>(ParseInt(entry.substr(0, times), what, 1, kMostTrainers));
+      return static_cast<int>(ParseInt(entry.substr(0, times), what, 1, most));
     }
     node -= nodes;
   }
@@ -59,7 +61,8 @@ std::optional<SlurmTask> FindSlurmTask() {
   task.rank = EnvironmentInt("SLURM_PROCID", 0, 0, task.world_size - 1);
   task.local_rank = EnvironmentInt("SLURM_LOCALID", 0, 0, task.world_size - 1);
   const int node = EnvironmentInt("SLURM_NODEID", 0, 0, kMostTrainers);
-  const auto tasks = TasksOnNode(EnvironmentText("SLURM_STEP_TASKS_PER_NODE"), node);
+  const auto tasks =
+      TasksOnNode(EnvironmentText("SLURM_STEP_TASKS_PER_NODE"), node, task.world_size);
   task.local_world_size = std::max(tasks.value_or(1), task.local_rank + 1);
   return task;
 }

@@ -167,9 +167,14 @@ TEST(SessionOptions, ATaskOfSrunIsATrainer) {
   EXPECT_EQ(TrainerOf(task), "slurm-71.3 9/11 1/4");
   task["SLURM_NODEID"] = "9";  // beyond the list
   EXPECT_EQ(TrainerOf(task), "slurm-71.3 9/11 1/2");
-  task["SLURM_STEP_TASKS_PER_NODE"] = "many";
+  task["SLURM_STEP_TASKS_PER_NODE"] = "11";
   task["SLURM_NODEID"] = "0";
-  EXPECT_THROW(TrainerOf(task), Error);
+  EXPECT_EQ(TrainerOf(task), "slurm-71.3 9/11 1/11");
+  for (const char* list : {"many", "(x2)", "4(x", "4(x)", "4(x0)", "4(x2", "4(x2)3", "4(x-1)", "0",
+                           "-4", ",4", "12", "1048577(x2)"}) {
+    task["SLURM_STEP_TASKS_PER_NODE"] = list;
+    EXPECT_THROW(TrainerOf(task), Error) << list;
+  }
   task.erase("SLURM_STEP_TASKS_PER_NODE");
   // A launcher of PyTorch in a task of Slurm has numbered the trainers.
   auto torch = task;
