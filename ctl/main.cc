@@ -96,13 +96,6 @@ int Run(int argc, char** argv) {
 
 }  // namespace
 
-std::string Flags(const std::string& name_with_underscores) {
-  std::string dashed = name_with_underscores;
-  std::replace(dashed.begin(), dashed.end(), '_', '-');
-  const std::string flag = "--" + name_with_underscores;
-  return dashed == name_with_underscores ? flag : flag + ",--" + dashed;
-}
-
 void SetExitCode(int code) { g_exit_code = code; }
 
 }  // namespace graphd::ctl

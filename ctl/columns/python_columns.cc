@@ -130,7 +130,9 @@ void PythonColumns::Fail() {
   const std::string last = text.substr(text.rfind('\n') + 1);
   const nlohmann::json report = nlohmann::json::parse(last, nullptr, false);
   if (report.is_object() && report.contains("message") && report["message"].is_string()) {
-    Throw(CodeOf(report.value("code", "")), report["message"].get<std::string>());
+    const auto code = report.find("code");
+    Throw(CodeOf(code != report.end() && code->is_string() ? code->get<std::string>() : ""),
+          report["message"].get<std::string>());
   }
   const std::string how = WIFSIGNALED(status) ? StrCat("signal ", WTERMSIG(status))
                                               : StrCat("exit code ", WEXITSTATUS(status));

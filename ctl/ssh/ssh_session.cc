@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/strings.h"
 #include "base/threads/mutex.h"
 
@@ -72,6 +73,10 @@ SshSession::~SshSession() {
 
 void SshSession::Configure(const SshOptions& options) {
   ssh_options_set(session_, SSH_OPTIONS_HOST, host_.c_str());
+  // libssh takes a file that is not there for an empty one.
+  if (!options.config_file.empty() && !FileExists(options.config_file)) {
+    Throw(ErrorCode::kNotFound, "--ssh_config ", options.config_file, " does not exist");
+  }
   const char* config = options.config_file.empty() ? nullptr : options.config_file.c_str();
   if (ssh_options_parse_config(session_, config) != 0 && config) {
     Throw(ErrorCode::kInvalid, "ssh configuration ", config, ": ", LastError());

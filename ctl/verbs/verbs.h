@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "ctl/plan/user_command.h"
+#include "ctl/verbs/flags.h"  // all verbs use it
 
 // The subcommands of graphctl. Each Add function is defined in ctl/verbs/<verb>.cc, adds its
 // subcommand with options, help and examples to `app`, and sets a callback that does the work. A
@@ -10,9 +11,6 @@
 // SetExitCode for the exit code of a job.
 
 namespace graphd::ctl {
-
-// Returns "--num_parts,--num-parts": DGL's name with underscores and the same name with dashes.
-std::string Flags(const std::string& name_with_underscores);
 
 // Sets graphctl's exit code for when the callback returns; the default is 0.
 void SetExitCode(int code);

@@ -11,7 +11,7 @@
 #include "base/strings.h"
 #include "ctl/columns/python_columns.h"
 #include "ctl/plan/part_config_path.h"
-#include "ctl/verbs/verbs.h"
+#include "ctl/verbs/flags.h"
 #include "format/gather_partitions.h"
 #include "format/input/chunked.h"
 #include "format/input/graph_files.h"
