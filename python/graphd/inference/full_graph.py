@@ -206,6 +206,12 @@ class _FullGraph:
 
     def _result(self) -> Any:
         first, done = self._run.begin()
+        if done > self._num_batches(first):
+            raise InvalidError(
+                f"layer-wise inference {self._run.name!r}: {done} batches of layer {first} are noted as "
+                f"done, but this trainer has {self._num_batches(first)}; to start over, give another "
+                "version"
+            )
         before = sum(self._num_batches(layer) for layer in range(first))
         for layer in range(len(self._layers)):
             if layer >= first:

@@ -161,6 +161,16 @@ class StartOver(support.GraphTest):
         out = inference.layerwise(g, layers[:1], "feat", **OPTIONS)
         self.assertEqual(out.shape, (g.num_nodes(), 8))
 
+    def test_more_batches_than_there_are_cannot_be_done(self):
+        g = self.standalone()
+        layers = models.sage(g.ndata["feat"].shape[1], 8, 4)[:1]
+        inference.layerwise(g, layers, "feat", **OPTIONS)
+        progress = DistTensor.open(g, "kept:progress")
+        progress[:] = torch.tensor([[0, 31]])
+        message = "31 batches of layer 0 are noted as done, but this trainer has 30"
+        with self.assertRaisesRegex(graphd.errors.InvalidError, message):
+            inference.layerwise(g, layers, "feat", **OPTIONS)
+
 
 if __name__ == "__main__":
     support.main()
