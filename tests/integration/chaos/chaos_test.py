@@ -45,7 +45,9 @@ class Host:
         self.clock = machine.folder + "/clock"
         self.set_clock(0)
         environment = {"LD_PRELOAD": FAKETIME, "FAKETIME_TIMESTAMP_FILE": self.clock,
-                       "FAKETIME_CACHE_DURATION": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+                       "FAKETIME_CACHE_DURATION": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+                       # A clock that jumps does not change when files were written.
+                       "NO_FAKE_STAT": "1"}
         for name, size in (("state", "600m"), ("memory", "256m")):
             os.makedirs(f"{machine.folder}/srv/{name}")
             subprocess.run(machine.enter("mount", "-t", "tmpfs", "-o", f"size={size},mode=755",
