@@ -29,7 +29,7 @@ constexpr const char* kMark = "[graphd:";
 
 // Returns what to do about a socket that does not exist.
 std::string NoSocketHint(const std::string& path) {
-  const std::string others = OtherSocketsHint(path);
+  std::string others = OtherSocketsHint(path);
   if (!others.empty()) return others;
   return "; start the server with `graphctl server start`, or give the runtime_dir that it was "
          "started with";

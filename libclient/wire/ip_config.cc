@@ -183,7 +183,7 @@ std::string SocketPath(const std::string& runtime_dir, const std::string& server
 }
 
 std::string FindRuntimeDir(const std::string& path) {
-  const std::string system = "/run/graphd";
+  std::string system = "/run/graphd";
   std::string own;
   try {
     own = RuntimeDir();
