@@ -71,7 +71,7 @@ class EdgeIndexes {
 
  private:
   struct Opened {
-    std::shared_ptr<const OutIndex> by_source;  // whose arrays an index over its rows uses
+    std::shared_ptr<const OutIndex> by_source;  // an index over its rows uses its arrays
     Made segment;
     std::variant<std::monostate, OutIndex, AliasIndex, OrderIndex, InverseIndex, SortedIndex> view;
   };
