@@ -157,10 +157,47 @@ class RocksLog final : public rocksdb::Logger {
   }
 };
 
-// Leaves it to PageDb to resume RocksDB after a shortage of space. RocksDB itself would wait until
-// a whole write buffer (256 MiB) fits on the disk.
-class Listener final : public rocksdb::EventListener {
+constexpr auto kRetryInterval = std::chrono::milliseconds(100);
+constexpr double kResumeSeconds = 1;  // attempts to resume are this far apart
+
+}  // namespace
+
+// Knows which values are on the disk. Also leaves it to PageDb to resume RocksDB after a shortage
+// of space: RocksDB itself would wait until a whole write buffer (256 MiB) fits on the disk.
+class PageDb::Flushes final : public rocksdb::EventListener {
  public:
+  void OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo& info) override {
+    const MutexLock lock(mutex_);
+    flushed_ = std::max(flushed_, info.largest_seqno);
+    wake_.NotifyAll();
+  }
+  // Sets the sequence number of the last value that is on the disk when the database is opened.
+  void Begin(uint64_t number) {
+    const MutexLock lock(mutex_);
+    flushed_ = std::max(flushed_, number);
+  }
+  // Returns whether all values up to a sequence number are on the disk; waits for that, or for an
+  // error, up to a second.
+  bool WaitFor(uint64_t number) {
+    const MutexLock lock(mutex_);
+    const auto until = Clock::now() + std::chrono::seconds(1);
+    while (flushed_ < number && error_.ok() && Clock::now() < until) {
+      wake_.WaitFor(mutex_, kRetryInterval);
+    }
+    return flushed_ >= number;
+  }
+
+  void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* error) override {
+    const MutexLock lock(mutex_);
+    error_ = *error;
+    wake_.NotifyAll();
+  }
+  // Returns the last error of RocksDB's threads, and forgets it.
+  rocksdb::Status TakeError() {
+    const MutexLock lock(mutex_);
+    return std::exchange(error_, rocksdb::Status::OK());
+  }
+
   void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status error,
                             bool* auto_recovery) override {
     if (error.IsNoSpace()) *auto_recovery = false;
@@ -177,12 +214,13 @@ class Listener final : public rocksdb::EventListener {
   void OnFileSyncFinish(const rocksdb::FileOperationInfo&) override {
     WatchedThread::CountProgress();
   }
+
+ private:
+  Mutex mutex_;
+  CondVar wake_;
+  uint64_t flushed_ GRAPHD_GUARDED_BY(mutex_) = 0;  // a sequence number
+  rocksdb::Status error_ GRAPHD_GUARDED_BY(mutex_);
 };
-
-constexpr auto kRetryInterval = std::chrono::milliseconds(100);
-constexpr double kResumeSeconds = 1;  // attempts to resume are this far apart
-
-}  // namespace
 
 // The system's files. RocksDB's threads wait while there are no descriptors for a file that they
 // write, or read in order to write (the inputs of a compaction, and a new file that is checked):
@@ -275,7 +313,8 @@ namespace {
 // Sizes of a write buffer. One buffer is filled while the others are written.
 constexpr uint64_t kLeastBuffer = uint64_t{2} << 20, kLargestBuffer = uint64_t{256} << 20;
 
-rocksdb::Options DbOptions(const std::string& directory, uint64_t memory, rocksdb::Env* env) {
+rocksdb::Options DbOptions(const std::string& directory, uint64_t memory, rocksdb::Env* env,
+                           std::shared_ptr<rocksdb::EventListener> listener) {
   rocksdb::Options options;
   options.env = env;
   options.create_if_missing = true;
@@ -299,7 +338,7 @@ rocksdb::Options DbOptions(const std::string& directory, uint64_t memory, rocksd
   options.max_open_files = 512;
   options.file_checksum_gen_factory = std::make_shared<ChecksumFactory>();
   options.info_log = std::make_shared<RocksLog>();
-  options.listeners.push_back(std::make_shared<Listener>());
+  options.listeners.push_back(std::move(listener));
   rocksdb::BlockBasedTableOptions table;
   table.block_size = size_t{64} << 10;  // a page is a block: reading one reads nothing else
   table.no_block_cache = true;          // the arena is the cache
@@ -314,6 +353,7 @@ rocksdb::Options DbOptions(const std::string& directory, uint64_t memory, rocksd
 PageDb::PageDb(std::string directory, Mode mode, uint64_t memory)
     : directory_(std::move(directory)),
       files_(std::make_shared<PatientFiles>()),
+      flushes_(std::make_shared<Flushes>()),
       env_(rocksdb::NewCompositeEnv(files_)) {
   rocksdb::DB* db = nullptr;
   const PatientFiles::Reading reading;
@@ -321,15 +361,16 @@ PageDb::PageDb(std::string directory, Mode mode, uint64_t memory)
     if (!FileExists(directory_ + "/CURRENT")) {
       Throw(ErrorCode::kNotFound, directory_, " does not exist, or is incomplete");
     }
-    rocksdb::Options options = DbOptions(directory_, memory, env_.get());
+    rocksdb::Options options = DbOptions(directory_, memory, env_.get(), flushes_);
     options.create_if_missing = false;
     Check(rocksdb::DB::OpenForReadOnly(options, directory_, &db), directory_);
   } else {
     MakeDirectories(directory_);
-    Check(rocksdb::DB::Open(DbOptions(directory_, memory, env_.get()), directory_, &db),
+    Check(rocksdb::DB::Open(DbOptions(directory_, memory, env_.get(), flushes_), directory_, &db),
           directory_);
   }
   db_.reset(db);
+  flushes_->Begin(db_->GetLatestSequenceNumber());
 }
 
 PageDb::~PageDb() { StopWaiting(); }
@@ -477,9 +518,22 @@ std::map<std::string, std::string> PageDb::FileChecksums() const {
 
 void PageDb::Flush() {
   const WatchedThread::WithHelpers with_rocksdb;
+  // RocksDB's own waiting can't be relied upon once a flush has failed: it may return at once
+  // without an error (its issue 8046), or never (15030).
   rocksdb::FlushOptions options;
-  options.wait = true;
-  Change([&] { return db_->Flush(options); });
+  options.wait = false;
+  options.allow_write_stall = true;
+  const uint64_t last = db_->GetLatestSequenceNumber();
+  Change([&] {
+    flushes_->TakeError().PermitUncheckedError();
+    rocksdb::Status status = db_->Flush(options);
+    while (status.ok() && !flushes_->WaitFor(last)) {
+      status = flushes_->TakeError();
+      if (status.ok()) status = db_->Resume();  // does nothing unless there was an error before
+      if (status.ok()) status = db_->Flush(options);
+    }
+    return status;
+  });
   // A full disk may have stopped compaction alone. Without that, this does nothing.
   db_->Resume().PermitUncheckedError();
 }

@@ -89,8 +89,10 @@ class PageDb {
 
   std::string directory_;
   class PatientFiles;
+  class Flushes;
 
   std::shared_ptr<PatientFiles> files_;
+  std::shared_ptr<Flushes> flushes_;
   std::unique_ptr<rocksdb::Env> env_;
   std::unique_ptr<rocksdb::DB> db_;
   Mutex resume_mutex_{Mutex::kHeldLong};  // held while RocksDB is resumed
