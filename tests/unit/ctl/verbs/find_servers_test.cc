@@ -89,7 +89,7 @@ TEST_F(FindServersTest, AFileIsNoRuntimeDirectory) {
   WriteFileAtomically(scratch_ / "file", "");
   options_.server.runtime_dir = scratch_ / "file";
   EXPECT_THAT(ErrorOf([&] { RuntimeDirOf(options_); }),
-              AllOf(StartsWith("invalid: --runtime_dir "), HasSubstr("/file is no directory")));
+              AllOf(StartsWith("invalid: --runtime_dir "), HasSubstr("/file is not a directory")));
   options_.server.runtime_dir = scratch_ / "none";
   EXPECT_EQ(RuntimeDirOf(options_), scratch_ / "none");
 }

@@ -123,7 +123,7 @@ TEST(JobBoard, RefusesReportsThatCanNotBe) {
   const Peer user = UserWith(1);
   EXPECT_THAT(ErrorOf([&] { board.Report(RecordOf("", 0, 1), "", user); }), HasSubstr("invalid: "));
   EXPECT_THAT(ErrorOf([&] { board.Report(RecordOf(std::string(257, 'a'), 0, 1), "", user); }),
-              HasSubstr("it has 257 bytes"));
+              HasSubstr("this id has 257 bytes"));
   EXPECT_THAT(ErrorOf([&] { board.Report(RecordOf("a", 2, 1), "", user); }),
               HasSubstr("host 2 of 2"));
   JobRecord many = RecordOf("a", 0, 1);
