@@ -284,8 +284,9 @@ bool TensorHost::Lease(const std::string& job, uint32_t table, bool hold) {
           "it before are not done yet; try again");
   }
   record.holder = hold ? job : "";
-  if (hold) leases_.Watch(job);
   SaveRecord(*share, record);
+  // The job may have left while the record was written, when it was not the holder yet.
+  if (hold) leases_.Watch(job);
   return true;
 }
 

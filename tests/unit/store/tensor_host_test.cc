@@ -395,6 +395,30 @@ TEST_F(TensorHostTest, TensorsAndLeasesTakenAfterAJobLeftEndToo) {
   EXPECT_NO_THROW(host->Lease("a", shared, true));
 }
 
+TEST_F(TensorHostTest, ALeaseThatIsTakenWhileItsJobLeavesEndsToo) {
+  auto host = NewHost(/*lease=*/0, /*orphan=*/100);
+  const uint32_t table = host->Open({"a", 1}, 1, Spec("x", true), true, false).share.table;
+  for (int i = 0; i < 50; i++) {
+    host->OnJobJoined("a");
+    std::thread taker([&] { host->Lease("a", table, true); });
+    ::usleep(static_cast<useconds_t>(100 * (i % 20)));
+    host->OnJobLeft("a");
+    taker.join();
+    const auto start = Clock::now();
+    bool is_taken = false;
+    while (!is_taken && SecondsSince(start) < 5) {
+      try {
+        host->Lease("b", table, true);
+        is_taken = true;
+      } catch (const Error&) {  // the lease of the other job has not ended yet
+      }
+      ::usleep(1000);
+    }
+    ASSERT_TRUE(is_taken) << "round " << i;
+    host->Lease("b", table, false);
+  }
+}
+
 TEST_F(TensorHostTest, ATensorTooLargeForTheMachineIsRejected) {
   auto host = NewHost();
   TensorSpec huge = Spec("x", false);
