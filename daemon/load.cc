@@ -118,24 +118,21 @@ KeptGraph LoadPartitions(const DaemonOptions& options, const PartConfig& config,
 // added to `loaded`. `each` is called after each array.
 std::shared_ptr<ServedGraph> Serve(const DaemonOptions& options, KeptGraph& loaded,
                                    uint64_t data_hash, const std::function<void()>& each) {
-  // Arrays of earlier values of --index are left out, so that their memory is free.
-  const ServedGraph::Indexes kept = std::exchange(loaded.indexes, {});
-  ServedGraph::Indexes declared;
+  std::vector<EdgeIndexSpec> specs;
   for (const std::string& text : options.indexes) {
-    const EdgeIndexSpec spec = ParseIndex(loaded.partitions.at(0)->meta().schema, text);
-    for (const auto& [key, made] : kept) {
-      const bool is_below =
-          key.second.kind == EdgeIndexKind::kOut && key.second.etype == spec.etype;
-      if (key.second == spec || is_below) declared[key] = made;
-    }
+    specs.push_back(ParseIndex(loaded.partitions.at(0)->meta().schema, text));
   }
-  auto graph = std::make_shared<ServedGraph>(loaded.partitions, std::move(declared),
+  // Arrays that only an earlier --index named are left out, so that their memory is freed.
+  ServedGraph::Indexes made = std::exchange(loaded.indexes, {});
+  std::erase_if(made, [&](const auto& each) {
+    return std::find(specs.begin(), specs.end(), each.first.second) == specs.end();
+  });
+  auto graph = std::make_shared<ServedGraph>(loaded.partitions, std::move(made),
                                              DataId(loaded.files, data_hash),
                                              std::array{loaded.node_owners, loaded.edge_owners});
   loaded.node_owners = graph->owners(/*is_edge=*/false).segment;
   loaded.edge_owners = graph->owners(/*is_edge=*/true).segment;
-  for (const std::string& text : options.indexes) {
-    const EdgeIndexSpec spec = ParseIndex(graph->meta().schema, text);
+  for (const EdgeIndexSpec& spec : specs) {
     for (PartId part : options.parts) {
       loaded.indexes[{part, spec}] = graph->indexes(part)->Keep(spec);
       each();

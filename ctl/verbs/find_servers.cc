@@ -92,7 +92,7 @@ std::string RuntimeDirOf(const HostOptions& options) {
   std::error_code ignored;
   if (std::filesystem::exists(given, ignored) && !std::filesystem::is_directory(given, ignored)) {
     Throw(ErrorCode::kInvalid, "--runtime_dir ", given,
-          " is not a directory; give the one that the ", "servers were started with");
+          " is not a directory; give the one that the servers were started with");
   }
   return given;
 }

@@ -103,7 +103,7 @@ int TlsSession::WriteBytes(BIO* bio, const char* from, int size) {
   Bytes& out = static_cast<TlsSession*>(BIO_get_data(bio))->out_;
   BIO_clear_retry_flags(bio);
   const auto count = static_cast<size_t>(size);
-  // Encrypt leaves room. Only a peer that makes OpenSSL answer and never reads fills the buffer.
+  // A handshake has less to send; this is only a bound.
   if (out.end + count > kLargeBuffer + kRoomBesideContent) {
     BIO_set_retry_write(bio);
     return -1;
@@ -260,15 +260,14 @@ size_t TlsSession::Decrypt(std::span<std::byte> out) {
     const auto length = RecordProtection::RecordLength(in_.data.get() + in_.begin);
     if (!length) ThrowBroken("a record has no valid header");
     if (in_.size() < *length) break;
-    total += DecryptRecord(out.subspan(total));
+    total += DecryptRecord(*length, out.subspan(total));
   }
   return total;
 }
 
 // Decrypts the next record, which has come as a whole, directly to `out` if it fits there.
-size_t TlsSession::DecryptRecord(std::span<std::byte> out) {
+size_t TlsSession::DecryptRecord(size_t length, std::span<std::byte> out) {
   const std::byte* const record = in_.data.get() + in_.begin;
-  const size_t length = *RecordProtection::RecordLength(record);
   const bool fits = out.size() >= length - RecordProtection::kOverhead;
   if (!fits) spare_.Reserve(kSpareBytes);
   std::byte* const to = fits ? out.data() : spare_.data.get();

@@ -83,7 +83,7 @@ class TlsSession {
   void CheckHandOver() const;
   void Seal(ContentType type, std::span<const std::byte> content);
   void UpdateSendingKey();
-  size_t DecryptRecord(std::span<std::byte> out);
+  size_t DecryptRecord(size_t length, std::span<std::byte> out);
   size_t TakeSpare(std::span<std::byte> out);
   void HandleAlert(std::span<const std::byte> alert);
   void HandleKeyUpdate(std::span<const std::byte> message);

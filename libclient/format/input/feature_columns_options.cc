@@ -71,7 +71,7 @@ class FeatureColumnsOptions {
       if (!options_.feature_columns_of.contains(file.type)) continue;
       Throw(ErrorCode::kInvalid, "--feat_cols: columns are listed both for ", file.path,
             " and for ", file.type,
-            ", the type of that file; list those of the type, or those of each of its ", "files");
+            ", the type of that file; list those of the type, or those of each of its files");
     }
   }
 
@@ -95,7 +95,7 @@ class FeatureColumnsOptions {
     for (const File& file : files_) {
       if (file.path != path || file.feature.empty()) continue;
       Throw(ErrorCode::kInvalid, "--feat_cols ", text, ": ", path,
-            " is an array, all of which is the ", "feature '", file.feature, "' of ", file.type,
+            " is an array, all of which is the feature '", file.feature, "' of ", file.type,
             "; omit the option");
     }
   }

@@ -187,12 +187,14 @@ class PageDb::Flushes final : public rocksdb::EventListener {
     return flushed_ >= number;
   }
 
-  void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* error) override {
+  void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override {
+    // A flush goes on after an error of a compaction, once RocksDB is resumed.
+    if (reason == rocksdb::BackgroundErrorReason::kCompaction) return;
     const MutexLock lock(mutex_);
     error_ = *error;
     wake_.NotifyAll();
   }
-  // Returns the last error of RocksDB's threads, and forgets it.
+  // Returns the last error of a flush, and forgets it.
   rocksdb::Status TakeError() {
     const MutexLock lock(mutex_);
     return std::exchange(error_, rocksdb::Status::OK());
@@ -530,7 +532,10 @@ void PageDb::Flush() {
     while (status.ok() && !flushes_->WaitFor(last)) {
       status = flushes_->TakeError();
       if (status.ok()) status = db_->Resume();  // does nothing unless there was an error before
-      if (status.ok()) status = db_->Flush(options);
+      // Another call while a flush runs would only make smaller files.
+      uint64_t running = 0;
+      db_->GetIntProperty(rocksdb::DB::Properties::kNumRunningFlushes, &running);
+      if (status.ok() && running == 0) status = db_->Flush(options);
     }
     return status;
   });

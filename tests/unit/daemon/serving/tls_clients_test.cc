@@ -16,6 +16,7 @@
 #include "graphd/dist_tensor.h"
 #include "tests/support/served_graph_fixture.h"
 #include "tests/unit/tls/test_keys.h"
+#include "tls/record_cipher.h"
 #include "wire/connection.h"
 #include "wire/ip_config.h"
 
@@ -94,6 +95,8 @@ class TlsClients : public ::testing::Test {
 
 TEST_F(TlsClients, ACertificateWithoutARuleGetsNothingButAnError) {
   Serve({});
+  EXPECT_THAT(served_->daemon(0).Log(),
+              HasSubstr(StrCat("TCP connections are encrypted by ", RecordCipherLibrary())));
   EXPECT_THAT(StatusError("alice"), AllOf(StartsWith("denied: the client with certificate 'alice'"),
                                           HasSubstr("--allow_read cert:alice")));
   EXPECT_THAT(TrainerError("alice"), AllOf(StartsWith("denied: "), HasSubstr("cert:alice")));
