@@ -40,7 +40,7 @@ BENCHMARK(BM_UniformHop)
 void BM_Relabel(benchmark::State& state) {
   const int64_t nodes = state.range(0);
   RelabelTable table(nodes, state.range(1) ? size_t{1} << 40 : 0);
-  const auto ids = RandomIds(1000000, nodes, 9);
+  const auto ids = RandomIds(static_cast<size_t>(state.range(2)), nodes, 9);
   std::vector<int32_t> local(ids.size());
   std::vector<int64_t> unique;
   for (auto _ : state) {
@@ -50,12 +50,14 @@ void BM_Relabel(benchmark::State& state) {
     benchmark::DoNotOptimize(local.data());
   }
   const double done = static_cast<double>(state.iterations()) * static_cast<double>(ids.size());
-  Report(state, "ids/s", done, static_cast<size_t>(nodes) * 8);
+  Report(state, "ids/s", done, static_cast<size_t>(nodes) * (state.range(1) ? 4 : 8));
 }
 BENCHMARK(BM_Relabel)
-    ->ArgNames({"nodes", "dense"})
-    ->Args({8000000, 1})
-    ->Args({8000000, 0})
+    ->ArgNames({"nodes", "dense", "ids"})
+    ->Args({8000000, 1, 1000000})
+    ->Args({8000000, 0, 1000000})
+    ->Args({2449029, 1, 250000})
+    ->Args({2449029, 0, 250000})
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -24,20 +24,34 @@ size_t SlotsFor(size_t ids) { return std::bit_ceil(std::max<size_t>(ids + ids / 
 
 }  // namespace
 
+RelabelTable::Kind RelabelTable::KindFor(int64_t num_ids, size_t dense_budget) {
+  const auto ids = static_cast<uint64_t>(num_ids);
+  if (ids <= SmallCell::kNumbers && ids <= dense_budget / sizeof(SmallCell)) {
+    return Kind::kSmallCells;
+  }
+  return ids <= dense_budget / sizeof(LargeCell) ? Kind::kLargeCells : Kind::kHashed;
+}
+
 RelabelTable::RelabelTable(int64_t num_ids, size_t dense_budget)
-    : dense_(static_cast<uint64_t>(num_ids) <= dense_budget / sizeof(Cell)),
-      wide_(num_ids > int64_t{1} << 32) {
-  if (dense_) cells_ = HugeArray<Cell>(static_cast<size_t>(num_ids), kWhat);
+    : kind_(KindFor(num_ids, dense_budget)), wide_(num_ids > int64_t{1} << 32) {
+  const auto ids = static_cast<size_t>(num_ids);
+  if (kind_ == Kind::kSmallCells) small_cells_ = HugeArray<SmallCell>(ids, kWhat);
+  if (kind_ == Kind::kLargeCells) large_cells_ = HugeArray<LargeCell>(ids, kWhat);
+}
+
+template <class Cells>
+void RelabelTable::StartDense(Cells& cells) {
+  using Cell = std::decay_t<decltype(cells[0])>;
+  is_first_known_ = false;
+  if (epoch_++ < Cell::kEpochs) return;
+  // Old epochs could be mistaken for new ones.
+  std::fill_n(cells.data(), cells.size(), Cell{});
+  epoch_ = 1;
 }
 
 void RelabelTable::Start(size_t expected) {
-  if (dense_) {
-    if (++epoch_ == 0) {  // wrapped: old epochs could be mistaken for new ones
-      std::fill_n(cells_.data(), cells_.size(), Cell{});
-      epoch_ = 1;
-    }
-    return;
-  }
+  if (kind_ == Kind::kSmallCells) return StartDense(small_cells_);
+  if (kind_ == Kind::kLargeCells) return StartDense(large_cells_);
   used_ = 0;
   const size_t slots = SlotsFor(expected);
   if (slots_.size() < slots) {
@@ -51,13 +65,22 @@ void RelabelTable::Start(size_t expected) {
 
 size_t RelabelTable::Add(std::span<const int64_t> ids, std::vector<int64_t>& nodes,
                          int32_t* local) {
-  return dense_ ? AddDense(ids, nodes, local) : AddHashed(ids, nodes, local);
+  if (kind_ == Kind::kSmallCells) return AddDense(small_cells_, ids, nodes, local);
+  if (kind_ == Kind::kLargeCells) return AddDense(large_cells_, ids, nodes, local);
+  return AddHashed(ids, nodes, local);
 }
 
-size_t RelabelTable::AddDense(std::span<const int64_t> ids, std::vector<int64_t>& nodes,
+template <class Cells>
+size_t RelabelTable::AddDense(Cells& all, std::span<const int64_t> ids, std::vector<int64_t>& nodes,
                               int32_t* local) {
-  Cell* cells = cells_.data();
+  using Cell = std::decay_t<decltype(all[0])>;
+  using Word = decltype(Cell::word);
   const size_t before = nodes.size();
+  if (!is_first_known_) first_ = before;
+  is_first_known_ = true;
+  Cell* cells = all.data();
+  const Word epoch = static_cast<Word>(Word{epoch_} * (Cell::kNumbers + Word{1}));
+  const size_t first = first_;
   size_t count = before;
   // A branch on whether an id is new could not be predicted, so each id is written to `nodes`, and
   // stays there if it is.
@@ -68,13 +91,13 @@ size_t RelabelTable::AddDense(std::span<const int64_t> ids, std::vector<int64_t>
     for (size_t i = begin; i < end; i++) {
       if (i + kIdsAhead < ids.size()) __builtin_prefetch(cells + ids[i + kIdsAhead], 1);
       Cell& cell = cells[ids[i]];
-      const uint32_t is_new = cell.epoch != epoch_;
-      const auto next = static_cast<uint32_t>(count);
-      const uint32_t number = cell.local ^ ((cell.local ^ next) & (0 - is_new));
+      const auto next = static_cast<Word>(epoch | static_cast<Word>(count - first));
+      // Both are of this epoch if no bit of the epochs differs.
+      const bool is_new = (cell.word ^ next) > Cell::kNumbers;
+      cell.word = is_new ? next : cell.word;
       out[count] = ids[i];
-      cell = {epoch_, number};
-      count += is_new;
-      if (local) local[i] = static_cast<int32_t>(number);
+      count += is_new ? 1 : 0;
+      if (local) local[i] = static_cast<int32_t>((cell.word & Cell::kNumbers) + first);
     }
   }
   nodes.resize(count);

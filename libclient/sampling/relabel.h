@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -9,12 +10,12 @@
 namespace graphd {
 
 // Gives ids consecutive local numbers in order of first appearance: the heart of to_block. Uses an
-// array of {epoch, local}, indexed by id, if that fits into the budget, so that Start need not
-// clear anything; otherwise a hash table with open addressing. Not thread-safe.
+// array of epochs and local numbers, indexed by id, if that fits into the budget, so that Start
+// hardly ever clears anything; otherwise a hash table with open addressing. Not thread-safe.
 class RelabelTable {
  public:
   // Makes a table for ids 0 .. num_ids-1 (INT64_MAX: any). `dense_budget` is the maximum size of
-  // the array in bytes, of which it takes 8 per id.
+  // the array in bytes, of which it takes 4 per id for up to 16,777,215 ids, else 8.
   explicit RelabelTable(int64_t num_ids, size_t dense_budget = size_t{256} << 20);
 
   // Forgets everything. `expected` is a guess of the number of distinct ids to come.
@@ -27,23 +28,39 @@ class RelabelTable {
   size_t Add(std::span<const int64_t> ids, std::vector<int64_t>& nodes, int32_t* local);
 
  private:
+  // An entry of the array, in 4 bytes if these are enough, so that more of it is in the cache. Its
+  // number counts from the first of this epoch.
+  template <class Word, int kNumberBits>
   struct Cell {
-    uint32_t epoch = 0;
-    uint32_t local = 0;
+    static constexpr Word kEpochs = std::numeric_limits<Word>::max() >> kNumberBits;
+    static constexpr Word kNumbers = (Word{1} << kNumberBits) - 1;
+    Word word = 0;
   };
+  using SmallCell = Cell<uint32_t, 24>;
+  using LargeCell = Cell<uint64_t, 32>;
   struct Slot {
     uint32_t low = 0;     // the id's lower 32 bits
     uint32_t number = 0;  // the local number + 1; 0 is free
   };
-  size_t AddDense(std::span<const int64_t> ids, std::vector<int64_t>& nodes, int32_t* local);
+  template <class Cells>
+  void StartDense(Cells& cells);
+  template <class Cells>
+  size_t AddDense(Cells& cells, std::span<const int64_t> ids, std::vector<int64_t>& nodes,
+                  int32_t* local);
   size_t AddHashed(std::span<const int64_t> ids, std::vector<int64_t>& nodes, int32_t* local);
   void Grow(size_t slots, const std::vector<int64_t>& nodes);
 
-  bool dense_;
+  enum class Kind : uint8_t { kSmallCells, kLargeCells, kHashed };
+  static Kind KindFor(int64_t num_ids, size_t dense_budget);
+
+  Kind kind_;
   bool wide_;  // ids have more than 32 bits, so that slots are compared with the nodes, too
   uint32_t epoch_ = 0;
-  HugeArray<Cell> cells_;  // dense: by id
-  HugeArray<Slot> slots_;  // hashed: the first mask_ + 1 are in use
+  size_t first_ = 0;  // cells: the position in `nodes` of the first node since Start
+  bool is_first_known_ = false;
+  HugeArray<SmallCell> small_cells_;  // by id
+  HugeArray<LargeCell> large_cells_;  // by id
+  HugeArray<Slot> slots_;             // hashed: the first mask_ + 1 are in use
   size_t mask_ = 0;
   size_t used_ = 0;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "graphd/samplers.h"
 #include "sampling/relabel.h"
 
@@ -47,21 +49,44 @@ TEST(ToBlock, RejectsDuplicatesAndSamplesThatDoNotFit) {
   refused({0, {0, 1, 1}, {7}, {}, Direction::kOut});
 }
 
-TEST(RelabelTable, DenseAndHashedAgreeOverManyEpochs) {
-  RelabelTable dense(1000), hashed(1000, 0);
+TEST(RelabelTable, AllKindsAgreeOverManyEpochs) {
+  // Cells of 4 bytes, whose epochs begin again after 255; of 8 bytes; and a hash table.
+  RelabelTable small(1000), large(20'000'000), hashed(1000, 0);
   uint64_t state = 1;
-  for (int epoch = 0; epoch < 200; epoch++) {
-    Ids ids(static_cast<size_t>(epoch) * 7), a, b;
+  for (int epoch = 0; epoch < 600; epoch++) {
+    Ids ids(static_cast<size_t>(epoch % 200) * 7);
     for (auto& id : ids)
       id = static_cast<int64_t>((state = state * 6364136223846793005ULL + 1) >> 33) % 1000;
-    std::vector<int32_t> x(ids.size()), y(ids.size());
-    dense.Start(ids.size());
-    hashed.Start(4);  // a bad estimate must only cost time
-    EXPECT_EQ(dense.Add(ids, a, x.data()), hashed.Add(ids, b, y.data()));
-    ASSERT_EQ(a, b);
-    ASSERT_EQ(x, y);
-    for (size_t i = 0; i < ids.size(); i++) ASSERT_EQ(a[static_cast<size_t>(x[i])], ids[i]);
+    const size_t half = ids.size() / 2;
+    const auto add = [&](RelabelTable& table, size_t expected) {
+      Ids nodes{-1, -2, -3};  // other entries
+      std::vector<int32_t> local(ids.size());
+      table.Start(expected);
+      size_t added = table.Add(std::span(ids).first(half), nodes, local.data());
+      added += table.Add(std::span(ids).subspan(half), nodes, local.data() + half);
+      EXPECT_EQ(added, nodes.size() - 3);
+      for (size_t i = 0; i < ids.size(); i++) {
+        EXPECT_EQ(nodes[static_cast<size_t>(local[i])], ids[i]);
+      }
+      return std::pair(nodes, local);
+    };
+    const auto expected = add(hashed, 4);  // a bad estimate must only cost time
+    ASSERT_EQ(add(small, ids.size()), expected);
+    ASSERT_EQ(add(large, ids.size()), expected);
   }
+}
+
+TEST(RelabelTable, NumbersAllIdsOfTheLargestTableWithSmallCells) {
+  constexpr int64_t kIds = (int64_t{1} << 24) - 1;
+  RelabelTable table(kIds);
+  Ids ids(static_cast<size_t>(kIds)), nodes;
+  std::iota(ids.rbegin(), ids.rend(), 0);
+  std::vector<int32_t> local(ids.size());
+  table.Start(0);
+  ASSERT_EQ(table.Add(ids, nodes, nullptr), ids.size());
+  ASSERT_EQ(table.Add(ids, nodes, local.data()), 0U);
+  ASSERT_EQ(nodes, ids);
+  EXPECT_EQ(local.back(), kIds - 1);
 }
 
 TEST(RelabelTable, IdsOfMoreThan32BitsAreToldApart) {
