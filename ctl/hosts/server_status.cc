@@ -9,7 +9,7 @@
 #include "base/strings.h"
 #include "ctl/plan/job_decision.h"
 #include "ctl/plan/json_value.h"
-#include "ctl/plan/operation_times.h"
+#include "ctl/activity/operation_times.h"
 #include "graph/id_json.h"
 #include "wire/loading_file.h"
 

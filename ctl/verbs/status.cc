@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "base/strings.h"
-#include "ctl/plan/job_lines.h"
-#include "ctl/plan/server_health.h"
+#include "ctl/activity/job_lines.h"
+#include "ctl/activity/server_health.h"
 #include "ctl/verbs/find_servers.h"
 #include "ctl/verbs/verbs.h"
 

@@ -10,10 +10,10 @@
 
 #include "base/clock.h"
 #include "base/strings.h"
-#include "ctl/plan/job_lines.h"
+#include "ctl/activity/job_lines.h"
 #include "ctl/plan/json_value.h"
-#include "ctl/plan/operation_times.h"
-#include "ctl/plan/server_rates.h"
+#include "ctl/activity/operation_times.h"
+#include "ctl/activity/server_rates.h"
 #include "ctl/terminal/key_reader.h"
 #include "ctl/terminal/signals.h"
 #include "ctl/verbs/find_servers.h"

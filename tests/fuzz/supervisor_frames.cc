@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdlib>
 
+#include "ctl/activity/server_rates.h"
 #include "ctl/hosts/frame_contents.h"
 #include "ctl/hosts/frame_reader.h"
 #include "ctl/hosts/server_status.h"
 #include "ctl/plan/json_value.h"
-#include "ctl/plan/server_rates.h"
 #include "tests/fuzz/support/target.h"
 
 // Reads the contents of the frames that a supervisor sends, whatever their kind says: what launch,

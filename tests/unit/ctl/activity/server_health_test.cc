@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/plan/server_health.h"
+#include "ctl/activity/server_health.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/plan/server_rates.h"
+#include "ctl/activity/server_rates.h"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "ctl/activity/status_sums.h"
 #include "ctl/plan/json_value.h"
-#include "ctl/plan/status_sums.h"
 #include "ctl/plan/table.h"
 
 namespace graphd::ctl {

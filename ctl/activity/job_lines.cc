@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/plan/job_lines.h"
+#include "ctl/activity/job_lines.h"
 
 #include <map>
 #include <utility>
 
 #include "base/strings.h"
+#include "ctl/activity/server_rates.h"
 #include "ctl/plan/json_value.h"
-#include "ctl/plan/server_rates.h"
 
 namespace graphd::ctl {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/plan/server_health.h"
+#include "ctl/activity/server_health.h"
 
 #include <map>
 
 #include "base/strings.h"
+#include "ctl/activity/status_sums.h"
 #include "ctl/plan/json_value.h"
-#include "ctl/plan/status_sums.h"
 #include "ctl/plan/table.h"
 #include "graphd/error.h"
 

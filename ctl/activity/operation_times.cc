@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/plan/operation_times.h"
+#include "ctl/activity/operation_times.h"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "base/strings.h"
+#include "ctl/activity/server_rates.h"
 #include "ctl/plan/json_value.h"
-#include "ctl/plan/server_rates.h"
 #include "ctl/plan/table.h"
 
 namespace graphd::ctl {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/plan/operation_times.h"
+#include "ctl/activity/operation_times.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

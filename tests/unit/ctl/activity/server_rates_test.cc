@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/plan/server_rates.h"
+#include "ctl/activity/server_rates.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

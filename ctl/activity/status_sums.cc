@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/plan/status_sums.h"
+#include "ctl/activity/status_sums.h"
 
 #include "base/strings.h"
 #include "ctl/plan/json_value.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/plan/job_lines.h"
+#include "ctl/activity/job_lines.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
