@@ -7,9 +7,9 @@
 #include <set>
 
 #include "base/strings.h"
+#include "ctl/activity/operation_times.h"
 #include "ctl/plan/job_decision.h"
 #include "ctl/plan/json_value.h"
-#include "ctl/activity/operation_times.h"
 #include "graph/id_json.h"
 #include "wire/loading_file.h"
 
@@ -128,6 +128,7 @@ json TensorToJson(const TensorShare& share) {
           {"holder", share.info.holder},
           {"rows", share.stored_rows},
           {"resident_bytes", share.resident_bytes},
+          {"preparing_bytes", share.preparing_bytes},
           {"trouble", share.trouble}};
 }
 
@@ -162,6 +163,9 @@ std::string TensorToText(const json& tensor) {
                             Join(extents, ", "), "]");
   if (state != "none") text += ", state of " + state;
   text += StrCat(", ", HumanBytes(ValueOr(tensor, "resident_bytes", uint64_t{0})), " in memory");
+  if (const auto bytes = ValueOr(tensor, "preparing_bytes", uint64_t{0}); bytes > 0) {
+    text += StrCat(" of ", HumanBytes(bytes), " that are prepared for it");
+  }
   if (!job.empty()) text += ", of job " + job;
   if (!holder.empty()) text += ", written by job " + holder;
   if (ValueOr(tensor, "writers", "") == "many") text += ", written by all jobs";

@@ -11,9 +11,10 @@
 #include "base/clock.h"
 #include "base/strings.h"
 #include "ctl/activity/job_lines.h"
-#include "ctl/plan/json_value.h"
 #include "ctl/activity/operation_times.h"
 #include "ctl/activity/server_rates.h"
+#include "ctl/activity/tensor_preparation.h"
+#include "ctl/plan/json_value.h"
 #include "ctl/terminal/key_reader.h"
 #include "ctl/terminal/signals.h"
 #include "ctl/verbs/find_servers.h"
@@ -81,6 +82,7 @@ Activity ActivityBetween(const Sample& before, const Sample& after) {
     const json earlier = StatusIn(before, found);
     json machine = MachineRates(found.host, earlier, found.status);
     if (!found.serves()) machine["loading"] = found.status["loading"];
+    machine["preparing"] = PreparedTensors(found.status);
     MachineOperations operations = OperationsBetween(found.host, earlier, found.status);
     if (operations.seconds > 0) machine["operations"] = OperationRates(operations);
     activity.machines.push_back(std::move(machine));
@@ -113,12 +115,14 @@ std::vector<std::string> Lines(const TopArguments& arguments, bool named, const 
   if (!after.empty()) append(RatesTable(activity.machines, width));
   auto table = OperationsTable(activity.operations, width);
   auto jobs = JobLines(StatusesIn(after), activity.machines);
+  auto preparation = PreparationLines(activity.machines);
   if (!table.empty()) {
     lines.emplace_back();
     append(std::move(table));
-    if (!jobs.empty()) lines.emplace_back();
+    if (!jobs.empty() || !preparation.empty()) lines.emplace_back();
   }
   append(std::move(jobs));
+  append(std::move(preparation));
   return lines;
 }
 

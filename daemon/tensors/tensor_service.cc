@@ -9,6 +9,7 @@
 #include "daemon/requests/segment_handle.h"
 #include "daemon/requests/wire_ids.h"
 #include "daemon/tensors/push_client.h"
+#include "store/rows/table_preparer.h"
 #include "wire/tensor_messages.h"
 
 namespace graphd {
@@ -26,6 +27,8 @@ constexpr size_t kWorkPerRow = 64;
 constexpr double kPushMemoryPart = 0.5;
 // A push that waits this long makes the session check the store for trouble.
 constexpr auto kStallCheckInterval = 5 * kj::SECONDS;
+// Interval at which the preparation of a table is checked that an optimiser waits for.
+constexpr auto kPreparationCheckInterval = 2 * kj::MILLISECONDS;
 
 std::string NameOf(const TensorHost::SharePtr& share) { return share->record.spec.name; }
 
@@ -344,13 +347,27 @@ kj::Promise<void> TensorService::Lease(LeaseContext context, const RequestPtr& r
 kj::Promise<void> TensorService::PrepareState(PrepareStateContext context,
                                               const RequestPtr& request) {
   auto params = context.getParams();
+  const auto table = std::make_shared<WeakTable>();
   return RunOnBuilds(
-      context, request,
-      [job = member_.job_id(), &host = host_, table = params.getTable(),
-       state = static_cast<OptimizerState>(params.getState())] {
-        host.PrepareState(job, table, state);
-      },
-      [](auto) {});
+             context, request,
+             [job = member_.job_id(), &host = host_, number = params.getTable(),
+              state = static_cast<OptimizerState>(params.getState()),
+              table] { *table = host.PrepareState(job, number, state); },
+             [](auto) {})
+      .then([this, table] {
+        constexpr auto kLongest = store::kLongestPreparation.count() * kj::SECONDS;
+        return WhenPrepared(*table, requests_.timer().now() + kLongest);
+      });
+}
+
+kj::Promise<void> TensorService::WhenPrepared(WeakTable table, kj::TimePoint end) {
+  const auto present = table.lock();
+  if (present == nullptr || !present->is_preparing() || requests_.timer().now() >= end) {
+    return kj::READY_NOW;
+  }
+  return requests_.timer().afterDelay(kPreparationCheckInterval).then([this, table, end] {
+    return WhenPrepared(table, end);
+  });
 }
 
 kj::Promise<void> TensorService::DropTensor(DropTensorContext context, const RequestPtr& request) {

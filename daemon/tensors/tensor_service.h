@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <kj/async.h>
+#include <kj/time.h>
 
 #include <memory>
 #include <string>
@@ -78,6 +79,7 @@ class TensorService {
 
  private:
   struct RowChange;
+  using WeakTable = std::weak_ptr<const store::Table>;  // it may be dropped at any time
   // Checks a request to change rows, and takes what it needs of the message.
   template <class Params>
   std::shared_ptr<RowChange> ReadChange(const Params& params);
@@ -90,6 +92,9 @@ class TensorService {
   // Returns a promise that is never fulfilled. It fails once the store has stalled for seconds,
   // with the reason; otherwise a client would only learn that no answer came.
   kj::Promise<void> FailIfStalled(std::string tensor);
+  // Returns a promise that is fulfilled when the table's memory is prepared, when it is dropped, or
+  // at `end`.
+  kj::Promise<void> WhenPrepared(WeakTable table, kj::TimePoint end);
   store::TensorHost::Caller caller() const;
   // Runs work() on the pool `builds`, then answer(results) on this thread.
   template <class Context, class Work, class Answer>

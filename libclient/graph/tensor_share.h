@@ -15,6 +15,9 @@ struct TensorShare {
   PartId part = 0;
   TensorInfo info;
   uint64_t resident_bytes = 0;
+  // The resident bytes that it will have once its memory is prepared (store::TablePreparer); 0 if
+  // nobody prepares it.
+  uint64_t preparing_bytes = 0;
   int64_t stored_rows = 0;  // rows of this partition that are stored
   std::string trouble;      // the reason why it can't be read or written in full; empty if it can
   bool of_other_version = false;  // its rows are those of another version of the graph; not sent

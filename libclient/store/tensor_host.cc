@@ -290,7 +290,8 @@ bool TensorHost::Lease(const std::string& job, uint32_t table, bool hold) {
   return true;
 }
 
-void TensorHost::PrepareState(const std::string& job, uint32_t table, OptimizerState state) {
+std::shared_ptr<const Table> TensorHost::PrepareState(const std::string& job, uint32_t table,
+                                                      OptimizerState state) {
   SharePtr share;
   {
     const MutexLock lock(mutex_);
@@ -306,6 +307,7 @@ void TensorHost::PrepareState(const std::string& job, uint32_t table, OptimizerS
   } catch (const Error& error) {
     Throw(error.code(), "tensor '", share->record.spec.name, "': ", error.what());
   }
+  return share->table;
 }
 
 void TensorHost::Drop(const std::string& job, uint32_t table) {
@@ -430,6 +432,7 @@ TensorShare TensorHost::Describe(const Share& share) const {
   result.part = record.part;
   result.info = {record.spec, share.table->spec().state, record.job_id, record.holder};
   result.resident_bytes = share.table->resident_bytes();
+  result.preparing_bytes = share.table->preparing_bytes();
   result.stored_rows = share.table->spec().rows;
   result.trouble = share.trouble;
   result.of_other_version = share.of_other_version;

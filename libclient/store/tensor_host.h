@@ -101,9 +101,11 @@ class TensorHost {
   // Throws Error: kDenied, naming the job that holds the lease; kUnavailable while that job has
   // left but may come back, or its pushes are not done.
   bool Lease(const std::string& job, uint32_t table, bool hold);
-  // Calls Store::AddState. Throws what that throws, and Error(kDenied) while another job may write
-  // the share.
-  void PrepareState(const std::string& job, uint32_t table, OptimizerState state);
+  // Calls Store::AddState, and returns the table, whose memory may still be prepared
+  // (kLongestPreparation). Throws what AddState throws, and Error(kDenied) while another job may
+  // write the share.
+  std::shared_ptr<const Table> PrepareState(const std::string& job, uint32_t table,
+                                            OptimizerState state);
   // Marks the begin or the end of a restore from a checkpoint. In between the share can't be used
   // otherwise, also after a restart. At the begin, earlier pushes are done on return. Throws as
   // FindToWrite, and Error(kUnavailable) if those pushes are not done after a minute.

@@ -136,6 +136,7 @@ struct TensorInfo {
   residentBytes @6 :UInt64;
   storedRows @7 :Int64;    # rows of this partition that are stored
   trouble @8 :Text;        # the reason why it can't be read or written in full; empty if it can
+  preparingBytes @9 :UInt64;  # residentBytes once its memory is prepared; 0: nobody prepares it
 }
 
 struct StoreStatus {

@@ -46,6 +46,7 @@ void WriteShare(const TensorShare& share, wire::TensorInfo::Builder out) {
   out.setResidentBytes(share.resident_bytes);
   out.setStoredRows(share.stored_rows);
   out.setTrouble(share.trouble);
+  out.setPreparingBytes(share.preparing_bytes);
 }
 
 TensorShare ReadShare(wire::TensorInfo::Reader in) {
@@ -57,6 +58,7 @@ TensorShare ReadShare(wire::TensorInfo::Reader in) {
   share.resident_bytes = in.getResidentBytes();
   share.stored_rows = in.getStoredRows();
   share.trouble = in.getTrouble().cStr();
+  share.preparing_bytes = in.getPreparingBytes();
   return share;
 }
 

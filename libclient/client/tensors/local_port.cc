@@ -7,13 +7,16 @@
 #include <numeric>
 #include <random>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/fork.h"
+#include "base/interrupt.h"
 #include "base/rng.h"
 #include "base/strings.h"
 #include "base/threads/mutex.h"
 #include "client/routing/owner_split.h"
 #include "sampling/gather.h"
+#include "store/rows/table_preparer.h"
 #include "store/tensor_host.h"
 
 namespace graphd {
@@ -70,7 +73,9 @@ class LocalPort final : public TensorPort {
   uint64_t LastStep(uint32_t table) override { return host().LastSequence(StepsOf(table)); }
   bool Lease(uint32_t table, bool hold) override { return host().Lease(job_, table, hold); }
   void PrepareState(uint32_t table, OptimizerState state) override {
-    host().PrepareState(job_, table, state);
+    const auto prepared = host().PrepareState(job_, table, state);
+    const auto end = Clock::now() + store::kLongestPreparation;
+    while (prepared->is_preparing() && Clock::now() < end) AwaitTime(std::chrono::milliseconds(1));
   }
   std::vector<TensorShare> List() override { return host().List(job_); }
   void Drop(uint32_t table) override { host().Drop(job_, table); }

@@ -53,6 +53,9 @@ struct StepOptions {
 };
 
 // The base class of the optimisers. An object must be used by one thread at a time.
+//
+// The constructors return when the memory of new embeddings is prepared, which takes about 0.1 s
+// per GB, or after 5 s: the first steps would wait as long.
 class SparseOptimizer {
  public:
   virtual ~SparseOptimizer();

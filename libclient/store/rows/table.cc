@@ -334,8 +334,7 @@ void Table::ReadAll(std::span<const int64_t> rows, std::byte* out) {
 // step with many of them does not have to wait for their pages.
 void Table::ReadRow(int64_t row, std::byte* out) {
   while (!arena_.TryRead(row, out)) {
-    if (preparing_.load(std::memory_order_relaxed) && AbsentPagesAreUnused() &&
-        !arena_.rows_damaged()) {
+    if (is_preparing() && AbsentPagesAreUnused() && !arena_.rows_damaged()) {
       FirstValues(row, {out, row_bytes_});
       return;
     }
@@ -350,6 +349,12 @@ void Table::LoadIfAbsent(uint64_t page) {
 
 void Table::Touch(std::span<const int64_t> rows) {
   for (const int64_t row : rows) LoadIfAbsent(PageOf(row));
+}
+
+uint64_t Table::preparing_bytes() const noexcept {
+  if (!is_preparing()) return 0;
+  const TableSpec& now = spec();
+  return Index(now.rows) * (row_bytes_ + StateFloats(now.state, elements_) * sizeof(float));
 }
 
 uint64_t Table::Prepare(uint64_t page) {

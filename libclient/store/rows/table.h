@@ -81,6 +81,10 @@ class Table : public Evictable {
   void SetPreparing(bool preparing) noexcept {
     preparing_.store(preparing, std::memory_order_relaxed);
   }
+  bool is_preparing() const noexcept { return preparing_.load(std::memory_order_relaxed); }
+  // Returns what resident_bytes() will be, about, once all pages are loaded; 0 if nobody loads them
+  // ahead of need.
+  uint64_t preparing_bytes() const noexcept;
   // See ArrayMemory::CollapseOnePage.
   bool CollapseOnePage() {
     const ReaderLock states(states_mutex_);

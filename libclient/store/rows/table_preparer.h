@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <thread>
@@ -8,6 +9,10 @@
 #include "store/rows/table.h"
 
 namespace graphd::store {
+
+// The maximum time for which an optimiser that begins to train a table waits until its memory is
+// prepared. Its first step would have to wait about as long: it uses most huge pages of a table.
+inline constexpr std::chrono::seconds kLongestPreparation{5};
 
 // A thread that loads the pages of new tables ahead of need, table after table, so that few pushes
 // and reads have to wait for memory and for first values. It prepares only tables whose memory is

@@ -9,6 +9,7 @@
 
 #include <thread>
 
+#include "client/routing/graph_access.h"
 #include "graphd/sparse_optim.h"
 #include "tests/support/slowness.h"
 #include "tests/unit/client/expect_error.h"
@@ -203,6 +204,27 @@ TEST_F(SparseOptim, InvalidArgumentsAreReported) {
   ExpectError([&] { embedding.Backward(ids, SomeGradients(2, 1)); }, ErrorCode::kInvalid, "1000");
   ExpectError([&] { embedding.Backward(ids, SomeGradients(3, 1)); }, ErrorCode::kInvalid, "[2, 8]");
   EXPECT_EQ(embedding.pending_rows(), 0u);
+}
+
+TEST_F(SparseOptim, FindsTheMemoryOfANewEmbeddingPrepared) {
+  constexpr int64_t kRows = 600'000, kFloats = 128;
+  EmbeddingOptions options = Options("new");
+  options.policy = TensorPolicy::kRange;
+  options.num_embeddings = kRows;
+  options.dim = kFloats;
+  const DistGraph graphs[] = {Standalone(), Connect()};
+  for (const DistGraph& graph : graphs) {
+    DistEmbedding embedding(graph, options);
+    const SparseAdagrad optimizer({&embedding}, {});
+    uint64_t bytes = 0;
+    for (const auto& port : graph.access()->ports()) {
+      for (const TensorShare& share : port->List()) {
+        EXPECT_EQ(share.preparing_bytes, 0U);
+        bytes += share.resident_bytes;
+      }
+    }
+    EXPECT_GE(bytes, uint64_t{2 * kRows * kFloats * sizeof(float)});  // with the optimiser's state
+  }
 }
 
 TEST_F(SparseOptim, StaleStepsKeepTheirOrderAndAreAllDone) {

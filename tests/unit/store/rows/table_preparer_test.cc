@@ -90,6 +90,8 @@ TEST(TablePreparer, LoadsThePagesOfALargeNewTableWithoutAnyUse) {
   const auto table = store.OpenTable(Spec(kLargeRows));
   EXPECT_EQ(AllRows(*table), FirstRows(table->spec()));  // while it is prepared
   AwaitPrepared(*table);
+  while (table->is_preparing()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(table->preparing_bytes(), 0U);
   EXPECT_EQ(AllRows(*table), FirstRows(table->spec()));
   const uint64_t bytes = uint64_t{kLargeRows} * kFloats * sizeof(float) * 2;
   EXPECT_GE(table->resident_bytes(), bytes);
