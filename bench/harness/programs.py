@@ -15,6 +15,7 @@ PROGRAMS = {
     "store_bench": "pushes to a table, its recovery, and reads, without a daemon",
     "tensor_bench": "steps of an embedding that a daemon serves, and recovery of the daemon",
     "cold_embedding_bench": "the first epoch over a new embedding, and the next one",
+    "bounded_embedding_bench": "an embedding of four times the memory that it may use",
     "tls_stream_bench": "a stream of bytes with and without TLS",
     "tls_transfer_bench": "rows and batches over TCP with and without TLS",
 }

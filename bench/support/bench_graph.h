@@ -55,6 +55,7 @@ class ServedGraph {
   ServedGraph& operator=(const ServedGraph&) = delete;
   Options ClientOptions(Transport transport) const;
   pid_t pid() const noexcept { return pid_; }
+  const std::string& directory() const noexcept { return directory_; }
   // Kills the process with SIGKILL, starts another one and returns when that serves.
   void KillAndStartAgain();
 

@@ -2,6 +2,7 @@
 #include "bench/support/limits.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -182,6 +184,34 @@ double SocketPipelineBytesPerSecond(bool tcp) {
     });
     return kBytes / seconds;
   });
+}
+
+double RandomDiskBytesPerSecond(const std::string& directory, size_t file_bytes, size_t block) {
+  constexpr size_t kThreads = 16, kReads = 256, kPiece = size_t{1} << 20;
+  const std::string path = directory + "/disk-limit";
+  const UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_DIRECT | O_CLOEXEC, 0600));
+  if (!file) ThrowErrno("can't make", path);
+  ::unlink(path.c_str());
+  HugeBlock pieces(std::max(kPiece, kThreads * block));
+  for (size_t at = 0; at < file_bytes; at += kPiece) {
+    if (::pwrite(file.get(), pieces.data(), kPiece, static_cast<off_t>(at)) < 0) {
+      ThrowErrno("can't write", path);
+    }
+  }
+  const auto blocks = RandomIndices(kThreads * kReads, file_bytes / block);
+  const double seconds = Best([&] {
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < kThreads; t++) {
+      threads.emplace_back([&, t] {
+        for (size_t i = 0; i < kReads; i++) {
+          const auto at = static_cast<off_t>(size_t{blocks[t * kReads + i]} * block);
+          if (::pread(file.get(), pieces.data() + t * block, block, at) < 0) std::abort();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  });
+  return static_cast<double>(kThreads * kReads * block) / seconds;
 }
 
 double SocketRoundTripUs(bool tcp) {

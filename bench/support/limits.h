@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
+#include <string>
 
 // The limits of this machine, measured in the same run as the results that they are compared with.
 // Each is measured once, when first needed, on a single thread unless its comment says otherwise.
@@ -17,6 +18,10 @@ double RandomRowNs(size_t bytes, size_t row_bytes);
 // of 1 MiB: the upper bound for an RPC of gathered rows. `tcp`: over loopback TCP, otherwise a Unix
 // socket.
 double SocketPipelineBytesPerSecond(bool tcp);
+// Returns the bytes per second of reads of `block` bytes at random places of a new file of
+// `file_bytes` in `directory`, without the kernel's cache, by as many threads as disks serve at
+// once (16).
+double RandomDiskBytesPerSecond(const std::string& directory, size_t file_bytes, size_t block);
 // Returns the microseconds of a round trip of 8 bytes over a plain socket.
 double SocketRoundTripUs(bool tcp);
 
