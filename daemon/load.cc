@@ -5,11 +5,9 @@
 #include <sys/statfs.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -21,6 +19,7 @@
 #include "base/strings.h"
 #include "daemon/restart/kept_graph.h"
 #include "daemon/restart/switch_record.h"
+#include "format/data_files.h"
 #include "format/load.h"
 #include "format/load_part_config.h"
 #include "store/rows/memory_dir.h"
@@ -29,25 +28,6 @@ namespace graphd {
 namespace {
 
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
-
-// Returns a number that tells the data of these files apart from others: of the contents of JSON
-// files, which in the native format have a checksum of each array, and of the sizes and times of
-// others. Equal copies on other machines have the same one.
-uint64_t DataHash(const std::vector<FileStamp>& files) {
-  std::string text;
-  for (const FileStamp& file : files) {
-    text += StrCat(file.bytes, " ", file.modified, "\n");
-    if (file.path.ends_with(".json")) text += ReadTextFile(file.path);
-  }
-  return std::max<uint64_t>(XXH3_64bits(text.data(), text.size()), 1);
-}
-
-// Returns the text by which people and files of state name the data.
-std::string Fingerprint(uint64_t data_hash) {
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(data_hash));
-  return digits;
-}
 
 // Returns the number by which clients that keep rows recognise the data when they attach: its hash,
 // or 0 if a file has changed since it was stamped, so that what was loaded may be of both.
@@ -75,17 +55,6 @@ void CheckParts(const DaemonOptions& options, const PartConfig& config) {
   }
 }
 
-// Returns the stamps of the files that the partitions are loaded from.
-std::vector<FileStamp> StampsOf(const DaemonOptions& options, const PartConfig& config) {
-  std::vector<FileStamp> files;
-  for (PartId part : options.parts) {
-    for (const std::string& path : PartitionFiles(config, part)) {
-      files.push_back(FileStamp::Of(path));
-    }
-  }
-  return files;
-}
-
 // Loads the partitions from their files. `what` names the graph in an error about memory.
 KeptGraph LoadPartitions(const DaemonOptions& options, const PartConfig& config,
                          const std::string& what, const Progress& progress) {
@@ -93,7 +62,7 @@ KeptGraph LoadPartitions(const DaemonOptions& options, const PartConfig& config,
   KeptGraph graph;
   graph.part_config = config.path;
   // A file that changes while it is read differs from its stamp at the next start.
-  graph.files = StampsOf(options, config);
+  graph.files = StampDataFiles(config, options.parts);
   uint64_t needed = 0, done = 0;
   for (PartId part : options.parts) {
     needed = AddSizes(needed, EstimatePartitionBytes(config, part));
@@ -247,7 +216,7 @@ LoadedVersion LoadAnother(const DaemonOptions& options, const std::string& part_
   auto version = std::make_shared<GraphVersion>();
   version->id = id;
   version->part_config = part_config;
-  version->fingerprint = Fingerprint(DataHash(StampsOf(options, config)));
+  version->fingerprint = Fingerprint(DataHash(StampDataFiles(config, options.parts)));
   if (IsSamePartConfig(part_config, current.part_config) &&
       version->fingerprint == current.fingerprint) {
     version->graph = current.graph;

@@ -121,6 +121,7 @@ void StartServer(const HostOrder& order, GuardState& guard) {
   SendFrame({{"t", "ready"},
              {"started", starter.started_pid() != 0},
              {"part_config", starter.other_part_config()},
+             {"changed_files", starter.changed_files()},
              {"seconds", starter.seconds()},
              {"port", 0}});
 }

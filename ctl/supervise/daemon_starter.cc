@@ -24,6 +24,7 @@
 #include <tuple>
 
 #include "base/strings.h"
+#include "format/data_files.h"
 #include "wire/ip_config.h"
 
 namespace graphd::ctl {
@@ -199,7 +200,7 @@ DaemonStarter::Attach DaemonStarter::TryAttach() {
     const ServerStatus status = client->Status();
     if (status.state != "ready") return Attach::kBusy;  // the daemon is about to end
     CheckServesSameGraph(status);
-    if (!IsSameFile(status.part_config, spec_.part_config)) other_part_config_ = status.part_config;
+    if (started_pid() == 0) CompareFiles(status);
     if (member_) {
       client->SetTimeout(kJoinTimeout);
       client->JoinJob(*member_);
@@ -213,6 +214,28 @@ DaemonStarter::Attach DaemonStarter::TryAttach() {
     if (error.code() == ErrorCode::kDeadline) return Attach::kBusy;
     throw;
   }
+}
+
+// Compares the files that the daemon serves with those that are given.
+void DaemonStarter::CompareFiles(const ServerStatus& status) {
+  if (!IsSameFile(status.part_config, spec_.part_config)) {
+    other_part_config_ = status.part_config;
+    return;
+  }
+  // A host may lack the files; an older daemon does not tell the graph's version.
+  if (spec_.part_config.empty() || !FileExists(spec_.part_config) || status.graphs.empty()) return;
+  std::vector<PartId> parts;
+  for (const PartitionStatus& partition : status.partitions) parts.push_back(partition.part);
+  try {
+    const PartConfig config = LoadPartConfig(spec_.part_config);
+    const std::string now = Fingerprint(DataHash(StampDataFiles(config, parts)));
+    if (now == status.graphs.front().fingerprint) return;
+  } catch (const Error&) {
+    // They are being replaced, or were removed.
+  }
+  changed_files_ = StrCat("the files of ", spec_.part_config, " have changed since the server '",
+                          spec_.server_name, "' has read them, and it serves the graph as it was; ",
+                          "`graphctl server switch` makes it serve the new files");
 }
 
 void DaemonStarter::CheckServesSameGraph(const ServerStatus& status) const {

@@ -56,6 +56,9 @@ class DaemonStarter {
   // Returns the part config of the running daemon if it is another file than the one given; else
   // empty. Both are of the same graph.
   const std::string& other_part_config() const { return other_part_config_; }
+  // Returns what to know about the files if the running daemon has read them before they changed;
+  // else empty.
+  const std::string& changed_files() const { return changed_files_; }
   double seconds() const { return SecondsSince(begin_); }
   const std::string& log_path() const { return log_path_; }
   const std::string& socket_path() const { return socket_path_; }
@@ -74,6 +77,7 @@ class DaemonStarter {
   [[noreturn]] void RunChild(const std::vector<char*>& words, int log);
   bool NotifiedReady();
   void CheckServesSameGraph(const ServerStatus& status) const;
+  void CompareFiles(const ServerStatus& status);
   void CheckNumParts(int num_parts) const;
 
   ServerSpec spec_;
@@ -81,7 +85,7 @@ class DaemonStarter {
   bool ends_with_jobs_;
   IfMissing if_missing_;
   Clock::time_point begin_ = Clock::now();
-  std::string directory_, socket_path_, log_path_, other_part_config_;
+  std::string directory_, socket_path_, log_path_, other_part_config_, changed_files_;
   UniqueFd log_lock_;
   UniqueFd notify_socket_;  // receives READY=1 (sd_notify) from the daemon that we started
   std::string notify_name_;

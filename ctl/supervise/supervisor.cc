@@ -338,6 +338,7 @@ void Supervisor::OnReady() {
     return Notice(
         StrCat("attached again to server '", order_.server.server_name, "' after ", seconds));
   }
+  if (!starter_->changed_files().empty()) Notice(starter_->changed_files());
   BecomeReady();
 }
 

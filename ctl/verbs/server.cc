@@ -103,14 +103,19 @@ void Start(ServerArguments& arguments) {
     bool started = false;
     double seconds = 0;
     std::string other;  // the part config that the running server has instead of the one given
+    std::string changed_files;  // a text if these have changed since the server read them
     for (const nlohmann::json& frame : answer.frames) {
       started = ValueOr(frame, "started", started);
       seconds = ValueOr(frame, "seconds", seconds);
       other = ValueOr(frame, "part_config", other);
+      changed_files = ValueOr(frame, "changed_files", changed_files);
     }
     if (!other.empty()) {
       return StrCat(host, ": was already running, with ", other,
                     "; `graphctl server switch` makes it serve another version\n");
+    }
+    if (!changed_files.empty()) {
+      return StrCat(host, ": was already running, and ", changed_files, "\n");
     }
     char text[64];
     std::snprintf(text, sizeof text, "ready in %.3f s", seconds);

@@ -241,13 +241,6 @@ KeptGraph TakeAll(DescriptorStore& store, UniqueFd manifest, const std::string& 
 
 }  // namespace
 
-FileStamp FileStamp::Of(const std::string& path) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) ThrowErrno("can't find", path);
-  return {path, info.st_dev, info.st_ino, static_cast<uint64_t>(info.st_size),
-          info.st_mtim.tv_sec * int64_t{1'000'000'000} + info.st_mtim.tv_nsec};
-}
-
 std::optional<KeptGraph> KeptGraph::Take(DescriptorStore& store, const std::string& part_config,
                                          const std::vector<PartId>& parts) {
   std::string reason = "it has no manifest";

@@ -9,22 +9,11 @@
 #include <vector>
 
 #include "daemon/restart/descriptor_store.h"
+#include "format/io/file_stamp.h"
 #include "graph/partition.h"
 #include "sampling/index/edge_index.h"
 
 namespace graphd {
-
-// A file as it was when a graph was read from it. Two stamps that differ mean that the file was
-// replaced or written meanwhile.
-struct FileStamp {
-  std::string path;
-  uint64_t device = 0, inode = 0, bytes = 0;
-  int64_t modified = 0;  // nanoseconds since 1970
-  bool operator==(const FileStamp&) const = default;
-
-  // Throws Error(kNotFound) or another error of stat(2).
-  static FileStamp Of(const std::string& path);
-};
 
 // The partitions that a daemon serves, as it gives them to its successor through the service
 // manager. Their segments are sealed, so the successor need neither read nor check their contents:

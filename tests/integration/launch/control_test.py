@@ -97,13 +97,14 @@ class Control(GraphctlTest):
         self.assertEqual(shown.stdout.count("(the largest 1 of "), 2, shown.stdout)
         self.stop_server()
 
-    def partition_next(self, name, nodes=80):
+    def partition_next(self, name, *arguments, nodes=80):
         """Partitions a larger ring of the same name into a folder; returns its part config."""
         raw = self.path("raw_" + name)
         write_raw_graph(raw, nodes)
         subprocess.run([GRAPHCTL, "partition", "--input", raw, "--graph_name", "ring",
                         "--num_parts", "2", "--part_method", "random", "--output",
-                        self.path(name)], check=True, capture_output=True, timeout=DEADLINE)
+                        self.path(name), *arguments], check=True, capture_output=True,
+                       timeout=DEADLINE)
         return os.path.join(self.path(name), "ring.json")
 
     def nodes_served(self):
@@ -148,6 +149,26 @@ class Control(GraphctlTest):
         self.stop_server()
         self.start_server()
         self.assertEqual(sum(self.nodes_served()), 80)  # the switch outlives a restart
+        self.stop_server()
+
+    def test_a_server_that_has_read_earlier_files_is_noticed(self):
+        start = ("server", "start", *HERE, "--part_config", "ring.json")
+        self.start_server()
+        self.assertEqual(self.graphctl(*start).stdout.count("was already running\n"), 2)
+        self.partition_next("", "--force")
+        text = (f"the files of {self.path('ring.json')} have changed since the server 'ring' has "
+                "read them")
+        shown = self.graphctl(*start).stdout
+        self.assertEqual(shown.count(f"was already running, and {text}"), 2, shown)
+        launched = self.launch("true", trainers=1)
+        self.assertEqual(launched.returncode, 0, launched.stderr)
+        self.assertEqual(launched.stderr.count(text), 2, launched.stderr)
+        self.assertEqual(sum(self.nodes_served()), 60)
+        switched = self.graphctl("server", "switch", *HERE)
+        self.assertEqual(switched.returncode, 0, switched.stderr)
+        self.assertEqual(self.graphctl(*start).stdout.count("was already running\n"), 2)
+        self.assertNotIn(text, self.launch("true", trainers=1).stderr)
+        self.assertEqual(sum(self.nodes_served()), 80)
         self.stop_server()
 
     def test_all_daemons_switch_or_none(self):
