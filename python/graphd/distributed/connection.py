@@ -12,7 +12,14 @@ from ..errors import InvalidError
 from ..html import properties
 from ..typing import Path
 from .graph import DistGraph
-from .session import checked_options, checked_row_cache, connected, trainer_options
+from .session import (
+    checked_options,
+    checked_row_cache,
+    connected,
+    is_replaced,
+    stamp_of,
+    trainer_options,
+)
 
 
 class Session:
@@ -30,13 +37,19 @@ class Session:
         The description of the connection in messages.
     part_config : str, optional
         The part config of a graph that is opened in this process.
+    stamp : tuple of int
+        The part config's, taken before the graph was opened.
     """
 
     def __init__(
-        self, opened: _graphd.Session, source: str, part_config: str | None = None
+        self,
+        opened: _graphd.Session,
+        source: str,
+        part_config: str | None = None,
+        stamp: tuple[int, ...] = (),
     ) -> None:
         self._opened: _graphd.Session | None = opened
-        self._source, self._part_config = source, part_config
+        self._source, self._part_config, self._stamp = source, part_config, stamp
 
     @property
     def handle(self) -> _graphd.Session:
@@ -64,9 +77,16 @@ class Session:
         ------
         graphd.errors.NotFoundError
             If the servers serve a graph of a different name.
+        graphd.errors.InvalidError
+            If the graph was partitioned again since `connect` opened it in this process.
         """
-        name = text(graph_name, "graph_name", "a name")
-        return DistGraph._of(self.handle, name, self._part_config, persistent_features)
+        name, handle = text(graph_name, "graph_name", "a name"), self.handle
+        if self._part_config and is_replaced(self._part_config, self._stamp):
+            raise InvalidError(
+                f"part_config {self._part_config}: the graph was partitioned again after connect(); "
+                "call graphd.connect again to use the new one"
+            )
+        return DistGraph._of(handle, name, self._part_config, persistent_features)
 
     @property
     def rank(self) -> int:
@@ -204,5 +224,6 @@ def connect(
         )
     file = os.path.realpath(part_config_file(file))
     options.update(server_name="", part_config=file)
+    stamp = stamp_of(file)  # taken before the file is read, so that a later change is noticed
     with progress.clock(f"opening {file!r}"):
-        return Session(_graphd.Session(options), repr(file), file)
+        return Session(_graphd.Session(options), repr(file), file, stamp)

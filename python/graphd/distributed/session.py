@@ -23,7 +23,7 @@ from .process_group import end_process_group
 
 _session: _graphd.Session | None = None
 _part_config: str | None = None  # the part config of standalone mode
-_stamp: tuple[int, ...] = ()  # the result of _stamp_of when the part config was opened
+_stamp: tuple[int, ...] = ()  # the result of stamp_of when the part config was opened
 _is_implicit = False  # whether DistGraph has made the session, and may replace it
 _forked = False  # whether this process was forked from one with a session
 
@@ -283,7 +283,7 @@ def with_new_files(part_config: Path | None) -> _graphd.Session:
     """Returns the process's session for a new DistGraph. If the graph was partitioned again since
     the session was opened, it opens another session; graphs that exist keep theirs."""
     here = current(part_config)
-    if not _part_config or _stamp_of(_part_config) in ((), _stamp):
+    if not _part_config or not is_replaced(_part_config, _stamp):
         return here
     if not _is_implicit:
         raise InvalidError(
@@ -299,19 +299,24 @@ def _open(options: dict[str, Any], is_implicit: bool) -> None:
     may change its working directory."""
     global _session, _part_config, _stamp, _is_implicit
     file = os.path.realpath(options["part_config"] or os.environ["GRAPHD_PART_CONFIG"])
-    stamp = _stamp_of(file)  # taken before the file is read, so that a later change is noticed
+    stamp = stamp_of(file)  # taken before the file is read, so that a later change is noticed
     with progress.clock(f"opening {file!r}"):
         _session = _graphd.Session(options)
     _part_config, _stamp, _is_implicit = file, stamp, is_implicit
 
 
-def _stamp_of(file: str) -> tuple[int, ...]:
+def stamp_of(file: str) -> tuple[int, ...]:
     """Returns numbers that change when a file is replaced; () if it is gone."""
     try:
         found = os.stat(file)
     except OSError:
         return ()
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def is_replaced(file: str, stamp: tuple[int, ...]) -> bool:
+    """Returns whether there is another file than when the stamp was taken."""
+    return stamp_of(file) not in ((), stamp)
 
 
 def known_part_config() -> str | None:

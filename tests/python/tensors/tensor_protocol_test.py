@@ -279,6 +279,15 @@ class PartitionedAgain(support.GraphTest):
         graphd.distributed.initialize(part_config=config)
         self.assertEqual(DistGraph("ring").num_nodes(), 20)
 
+    def test_a_session_of_connect_does_not_give_the_old_graph_in_silence(self):
+        config = self.partition(10)
+        session = graphd.connect(part_config=config)
+        self.assertEqual(session.graph().num_nodes(), 10)
+        self.partition(20)
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "partitioned again.*connect again"):
+            session.graph()
+        self.assertEqual(graphd.connect(part_config=config).graph().num_nodes(), 20)
+
 
 if __name__ == "__main__":
     support.main()
