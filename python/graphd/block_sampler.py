@@ -10,6 +10,7 @@ from typing import Any
 from .block import Block
 from .errors import InvalidError
 from .graph_base import GraphBase, graph_of
+from .html import properties
 from .names import EID, NID
 from .schema import Types
 from .typing import EdgeIds, FeatureNames, NodeIds
@@ -144,6 +145,18 @@ class BlockSampler:
             for block in blocks:
                 block.edge_frames[e].lazy(name, tensor.read, of=EID)
 
+    def _prefetched(self) -> list[tuple[str, Any]]:
+        """Returns the features that come with a batch; none if a class does not call ours."""
+        names = ("prefetch_node_feats", "prefetch_labels", "prefetch_edge_feats")
+        return [(name, getattr(self, name, [])) for name in names]
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self._prefetched() if value)
+        return f"{type(self).__name__}({given})"
+
+    def _repr_html_(self) -> str:
+        return properties(type(self).__name__, self._prefetched())
+
 
 class BoundSampler:
     """A sampler together with its graph. `BlockSampler.bind` makes it.
@@ -170,6 +183,12 @@ class BoundSampler:
             The input layer first.
         """
         return self.sampler.sample(self.g, seeds)[2]
+
+    def __repr__(self) -> str:
+        return f"BoundSampler({self.sampler!r}, {self.g!r})"
+
+    def _repr_html_(self) -> str:
+        return properties("BoundSampler", [("sampler", self.sampler), ("graph", self.g)])
 
 
 def check_times(sampler: BlockSampler, seed_times: Any) -> None:

@@ -12,6 +12,7 @@ from . import _graphd, backend, seeds
 from .arguments import not_negative, whole_number
 from .errors import InvalidError
 from .graph_base import GraphBase, graph_of
+from .html import properties
 from .typing import EdgeIds, Ids, Tensor, Triple
 
 Pair = tuple[Tensor, Tensor]  # sources and destinations
@@ -29,11 +30,14 @@ class NegativeSampler:
     """
 
     def __init__(self, handle: _graphd.NegativeSampler, **options: Any) -> None:
-        self.handle = handle
-        self._shown = ", ".join(f"{name}={value!r}" for name, value in options.items())
+        self.handle, self._options = handle, options
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._shown})"
+        options = ", ".join(f"{name}={value!r}" for name, value in self._options.items())
+        return f"{type(self).__name__}({options})"
+
+    def _repr_html_(self) -> str:
+        return properties(type(self).__name__, self._options.items())
 
     def __call__(
         self, g: GraphBase, eids: EdgeIds, *, seed: int | None = None

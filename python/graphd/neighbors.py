@@ -11,6 +11,7 @@ from .arguments import needed_column, not_negative, one_of, whole_number
 from .distributed.queries import fanouts_of, vectors
 from .errors import InvalidError
 from .graph_base import GraphBase, graph_of
+from .html import properties
 from .sampled import SampledGraph
 from .schema import Types
 from .typing import EdgeType, Fanout, Ids, NodeIds, Triple
@@ -99,12 +100,12 @@ class RandomWalkNeighborSampler:
         weight_column: str = "weights",
     ) -> None:
         self.g, self.weight_column = graph_of(G), weight_column
-        self._walks = (
-            whole_number(num_traversals, "num_traversals"),
-            not_negative(termination_prob, "termination_prob"),
-            whole_number(num_random_walks, "num_random_walks"),
-            whole_number(num_neighbors, "num_neighbors"),
-        )
+        self._walks: dict[str, Any] = {
+            "num_traversals": whole_number(num_traversals, "num_traversals"),
+            "termination_prob": not_negative(termination_prob, "termination_prob"),
+            "num_random_walks": whole_number(num_random_walks, "num_random_walks"),
+            "num_neighbors": whole_number(num_neighbors, "num_neighbors"),
+        }
         self._metapath = G.types.steps(metapath or [None])
         ntype = G.types.canonical_etypes[self._metapath[0]][0]
         self._types = Types(_graphd.Schema([ntype], [(ntype, "_E", ntype)]))
@@ -128,7 +129,7 @@ class RandomWalkNeighborSampler:
 
         backend.chosen()
         lists = vectors([seed_nodes])
-        options = *self._walks, self._metapath, seeds.given_or_next(seed)
+        options = *self._walks.values(), self._metapath, seeds.given_or_next(seed)
         with self.g.calls.clock("walking", len(lists[0])):
             indptr, neighbors, visits = _graphd.pinsage_neighbors(self.g.handle, lists[0], *options)
         places = backend.from_numpy(numpy.arange(len(neighbors), dtype=numpy.int64))
@@ -139,6 +140,18 @@ class RandomWalkNeighborSampler:
             types=self._types,
             edata={self.weight_column: visits},
         )
+
+    def _shown(self) -> list[tuple[str, Any]]:
+        metapath = [self.g.canonical_etypes[e] for e in self._metapath]
+        return [*self._walks.items(), ("metapath", metapath)]
+
+    def __repr__(self) -> str:
+        options = ", ".join(f"{name}={value!r}" for name, value in self._shown())
+        return f"{type(self).__name__}({options})"
+
+    def _repr_html_(self) -> str:
+        shown = [("graph", self.g), *self._shown(), ("weight_column", self.weight_column)]
+        return properties(type(self).__name__, shown)
 
 
 class PinSAGESampler(RandomWalkNeighborSampler):

@@ -151,6 +151,9 @@ class NodeView:
     def __repr__(self) -> str:
         return f"NodeView({dict(zip(self._types.ntypes, self._counts))})"
 
+    def _repr_html_(self) -> str:
+        return table("NodeView", ("node type", "nodes"), zip(self._types.ntypes, self._counts))
+
     def __call__(self, ntype: str | None = None) -> Tensor:
         ids = local_ids(self._counts[self._types.ntype_id(ntype)])
         return ids if self._place is None else self._place(ids)
@@ -167,6 +170,10 @@ class EdgeView:
 
     def __repr__(self) -> str:
         return f"EdgeView({self._graph.types.canonical_etypes})"
+
+    def _repr_html_(self) -> str:
+        edges = [(etype, self._graph.num_edges(etype)) for etype in self._graph.canonical_etypes]
+        return table("EdgeView", ("edge type", "edges"), edges)
 
     def __call__(self, form: str = "uv", order: str = "eid", etype: EdgeType | None = None) -> Any:
         one_of(form, "form", FORMS)

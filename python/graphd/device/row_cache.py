@@ -12,6 +12,7 @@ import torch
 from .. import backend, progress
 from ..errors import InvalidError, OverloadedError
 from ..graph_base import GraphBase
+from ..html import properties
 from ..names import NID, PYG_NAMES
 from ..rows import from_the_end, row_ids
 from ..typing import Ids
@@ -257,3 +258,7 @@ class DeviceRowCache:
 
     def __repr__(self) -> str:
         return f"DeviceRowCache({self.name!r}, {len(self._ids)} rows on {self.platform.device})"
+
+    def _repr_html_(self) -> str:
+        shown = [("device", str(self.platform.device)), *self.stats().items()]
+        return properties(f"DeviceRowCache {self.name!r}", shown)

@@ -97,20 +97,24 @@ def schemes(g: GraphBase, is_edge: bool, type_id: int) -> dict[str, Scheme]:
 
 def shown_graph(g: GraphBase) -> str:
     """Returns the tables that notebooks show for a graph."""
+    caption = f"DistGraph {g.handle.name!r}, {g.handle.book.num_partitions} partitions"
+    return _shown_types(g, False, caption) + _shown_types(g, True, "")
 
-    def rows(is_edge: bool, types: Sequence[Any], count: Callable[[Any], int]) -> Iterator[Any]:
-        for number, of in enumerate(types):
-            data = ", ".join(
-                f"{name} {dtype}{list(shape) or ''}"
-                for name, dtype, shape in g.handle.schemes(is_edge, number)
-            )
-            yield of, count(of), data
 
-    return table(
-        f"DistGraph {g.handle.name!r}, {g.handle.book.num_partitions} partitions",
-        ("node type", "nodes", "data"),
-        rows(False, g.ntypes, g.num_nodes),
-    ) + table("", ("edge type", "edges", "data"), rows(True, g.canonical_etypes, g.num_edges))
+def _shown_types(g: GraphBase, is_edge: bool, caption: str) -> str:
+    """Returns the table of a graph's types of nodes or edges."""
+    types: Sequence[Any] = g.canonical_etypes if is_edge else g.ntypes
+    count: Callable[[Any], int] = g.num_edges if is_edge else g.num_nodes
+
+    def data(number: int) -> str:
+        return ", ".join(
+            f"{name} {dtype}{list(shape) or ''}"
+            for name, dtype, shape in g.handle.schemes(is_edge, number)
+        )
+
+    rows = [(of, count(of), data(number)) for number, of in enumerate(types)]
+    head = ("edge type", "edges", "data") if is_edge else ("node type", "nodes", "data")
+    return table(caption, head, rows)
 
 
 class View:
@@ -121,6 +125,9 @@ class View:
 
     def __repr__(self) -> str:
         return f"View({self._g.canonical_etypes if self._is_edge else self._g.ntypes})"
+
+    def _repr_html_(self) -> str:
+        return _shown_types(self._g, self._is_edge, "")
 
     def __getitem__(self, name: Any) -> TypeData:
         types = self._g.types

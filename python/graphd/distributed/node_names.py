@@ -12,6 +12,7 @@ from typing import Any
 from .. import backend, progress
 from ..errors import CorruptError, InvalidError, NotFoundError
 from ..graph_base import GraphBase
+from ..html import properties
 from ..rows import row_ids
 from ..typing import Ids, Tensor
 from .original_ids import ORIGINAL_ID, by_original_id, original_ids
@@ -90,6 +91,10 @@ class NodeNames:
 
     def __repr__(self) -> str:
         return f"NodeNames({self._ntype!r}, {len(self)} names)"
+
+    def _repr_html_(self) -> str:
+        first = self.in_order(0, min(3, len(self)))
+        return properties(f"NodeNames {self._ntype!r}", [("names", len(self)), ("first", first)])
 
     def in_order(self, begin: int, end: int) -> list[str]:
         """Returns the names of the nodes with original ids from `begin` to `end` - 1.

@@ -16,6 +16,7 @@ from typing import Any
 from .. import _graphd
 from ..arguments import not_negative, whole_number
 from ..errors import InvalidError
+from ..html import properties
 from ..typing import Path
 from . import saved
 from .embedding import DistEmbedding
@@ -26,7 +27,7 @@ class _Optimizer:
         self,
         kind: Callable[..., _graphd.SparseOptimizer],
         params: Sequence[DistEmbedding],
-        numbers: tuple[float, ...],
+        numbers: dict[str, float],
         *,
         lr: float,
         weight_decay: float,
@@ -55,11 +56,17 @@ class _Optimizer:
             "synchronous": synchronous,
             "staleness": whole_number(staleness, "staleness"),
         }
-        self.handle = kind(tuple(each.handle for each in params), options, *numbers)
+        self.handle = kind(tuple(each.handle for each in params), options, *numbers.values())
+        del options["lr"]  # The handle has it, and it can change.
+        self._options = {**numbers, **options}
 
     def __repr__(self) -> str:
         names = [each.name for each in self.params]
         return f"{type(self).__name__}({names}, lr={self.lr})"
+
+    def _repr_html_(self) -> str:
+        shown = [("embeddings", [each.name for each in self.params]), ("lr", self.lr)]
+        return properties(type(self).__name__, [*shown, *self._options.items()])
 
     def step(self) -> None:
         """Applies the gradients since the last step, and discards them."""
@@ -171,7 +178,7 @@ class SparseSGD(_Optimizer):
         super().__init__(
             _graphd.SparseSGD,
             params,
-            (),
+            {},
             lr=lr,
             weight_decay=weight_decay,
             sum_duplicates=sum_duplicates,
@@ -216,7 +223,7 @@ class SparseAdagrad(_Optimizer):
         super().__init__(
             _graphd.SparseAdagrad,
             params,
-            (not_negative(eps, "eps"), bool(row_wise)),
+            {"eps": not_negative(eps, "eps"), "row_wise": bool(row_wise)},
             lr=lr,
             weight_decay=weight_decay,
             sum_duplicates=sum_duplicates,
@@ -259,11 +266,11 @@ class SparseAdam(_Optimizer):
     ) -> None:
         if not isinstance(betas, (tuple, list)) or len(betas) != 2:
             raise InvalidError(f"betas {betas!r}: expected two numbers, as (0.9, 0.999)")
-        numbers = *(not_negative(each, "betas") for each in betas), not_negative(eps, "eps")
+        beta1, beta2 = (not_negative(each, "betas") for each in betas)
         super().__init__(
             _graphd.SparseAdam,
             params,
-            numbers,
+            {"beta1": beta1, "beta2": beta2, "eps": not_negative(eps, "eps")},
             lr=lr,
             weight_decay=weight_decay,
             sum_duplicates=sum_duplicates,

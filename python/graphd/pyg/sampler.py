@@ -21,6 +21,7 @@ from ..arguments import one_of
 from ..convert import to_hetero_data
 from ..errors import InvalidError
 from ..graph_base import GraphBase
+from ..html import properties
 from ..typing import EdgeType
 from .bidirectional import with_reverses
 from .stores import torch_graph_of
@@ -66,6 +67,11 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc, unused-ignore]
 
     def __repr__(self) -> str:
         return f"NeighborSampler({self.sampler!r})"
+
+    def _repr_html_(self) -> str:
+        names = ("sampler", "disjoint", "is_bidirectional")
+        shown = [("graph", self.g), *((name, getattr(self, name)) for name in names)]
+        return properties("NeighborSampler", shown)
 
     def sample_from_nodes(self, index: NodeSamplerInput, **_: Any) -> HeteroSamplerOutput:
         """Samples the neighbours of a mini-batch's seeds.

@@ -123,7 +123,7 @@ class Stores(support.GraphTest):
         score = g.edges[LIKES].data["score"]
         self.assertTrue(torch.equal(store[LIKES, "score", torch.tensor([3])], score[[3]]))
 
-    def test_stores_show_their_features_and_edges(self):
+    def test_stores_and_samplers_show_their_properties(self):
         g = self.standalone()
         caption, head, *rows = Cells(FeatureStore(g, ["feat"])._repr_html_()).rows
         self.assertEqual(
@@ -136,6 +136,12 @@ class Stores(support.GraphTest):
         for etype in g.canonical_etypes:
             counts = g.num_nodes(etype[0]), g.num_nodes(etype[2]), g.num_edges(etype)
             self.assertIn([" : ".join(etype), *(f"{count:,}" for count in counts)], rows)
+        sampler = NeighborSampler(g, [3, 5], disjoint=True)
+        caption, head, *rows = Cells(sampler._repr_html_()).rows
+        self.assertEqual((caption, head), (["NeighborSampler"], ["property", "value"]))
+        shown = {"graph": repr(g), "sampler": repr(sampler.sampler)}
+        shown.update(disjoint="True", is_bidirectional="False")
+        self.assertEqual(dict(rows), shown)
 
     def test_a_wrong_name_is_a_key_error_and_nothing_can_be_changed(self):
         store = FeatureStore(self.standalone())

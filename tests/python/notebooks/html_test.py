@@ -1,17 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests what notebooks show of graphs, their data and blocks."""
 
+import tempfile
+
 import support
+from graphd.device import DeviceRowCache
 from graphd.distributed import (
     DistDataLoader,
     DistEdgeDataLoader,
+    DistEmbedding,
+    DistGraph,
     DistNodeDataLoader,
     PartitionPolicy,
+    SparseAdagrad,
+    SparseAdam,
+    SparseSGD,
+    partition_graph,
     sample_neighbors,
 )
 from graphd.html import table
-from graphd.sampling import NeighborSampler, as_edge_prediction_sampler, negative_sampler
+from graphd.sampling import (
+    BlockSampler,
+    NeighborSampler,
+    RandomWalkNeighborSampler,
+    as_edge_prediction_sampler,
+    negative_sampler,
+)
 from html_cells import Cells
+from late_device import LateDevice
 
 
 class Html(support.GraphTest):
@@ -146,6 +162,97 @@ class Html(support.GraphTest):
             )
         shown = dict(Cells(session._repr_html_()).rows[2:])
         self.assertEqual(shown, {"connected to": "server 'python_test'", "state": "closed"})
+
+    def test_views_show_their_types(self):
+        g = self.standalone()
+        nodes, edges = Cells(g.nodes._repr_html_()).rows, Cells(g.edges._repr_html_()).rows
+        self.assertEqual(nodes + edges, Cells(g._repr_html_()).rows[1:])
+        _, _, (block,) = NeighborSampler([3]).sample(g, {"user": [0, 1, 2]})
+        counts = [[ntype, str(block.num_src_nodes(ntype))] for ntype in block.ntypes]
+        rows = Cells(block.srcnodes._repr_html_()).rows
+        self.assertEqual(rows, [["NodeView"], ["node type", "nodes"], *counts])
+        counts = [[" : ".join(c), str(block.num_edges(c))] for c in block.canonical_etypes]
+        rows = Cells(block.edges._repr_html_()).rows
+        self.assertEqual(rows, [["EdgeView"], ["edge type", "edges"], *counts])
+
+    def test_samplers_show_their_options(self):
+        class Own(BlockSampler):
+            pass
+
+        g = self.standalone()
+        sampler = Own(prefetch_labels={"user": ["age"]})
+        self.shows(
+            sampler,
+            "Own",
+            prefetch_node_feats="[]",
+            prefetch_labels="{'user': ['age']}",
+            prefetch_edge_feats="[]",
+        )
+        self.shows(sampler.bind(g), "BoundSampler", sampler=repr(sampler), graph=repr(g))
+        self.shows(
+            RandomWalkNeighborSampler(g, 2, 0.5, 10, 3, ["follows"]),
+            "RandomWalkNeighborSampler",
+            graph=repr(g),
+            num_traversals="2",
+            termination_prob="0.5",
+            num_random_walks="10",
+            num_neighbors="3",
+            metapath="[('user', 'follows', 'user')]",
+            weight_column="weights",
+        )
+        self.shows(
+            negative_sampler.GlobalUniform(3),
+            "GlobalUniform",
+            k="3",
+            exclude_self_loops="True",
+            replace="False",
+        )
+
+    def test_optimizers_and_caches_of_rows(self):
+        g = self.standalone()
+        policy = g.get_node_partition_policy("user")
+        common = {
+            "weight_decay": "0.0",
+            "sum_duplicates": "False",
+            "synchronous": "False",
+            "staleness": "0",
+        }
+        for kind, options, shown in (
+            (SparseSGD, {}, {}),
+            (SparseAdagrad, {"row_wise": True}, {"eps": "1e-10", "row_wise": "True"}),
+            (SparseAdam, {"eps": 0.125}, {"beta1": "0.9", "beta2": "0.999", "eps": "0.125"}),
+        ):
+            name = f"trained by {kind.__name__}"
+            embedding = DistEmbedding(300, 4, name=name, part_policy=policy)
+            optimizer = kind([embedding], lr=0.5, **options)
+            optimizer.lr = 0.25
+            shown.update(embeddings=repr([name]), lr="0.25", **common)
+            self.shows(optimizer, kind.__name__, **shown)
+        cache = DeviceRowCache(g.nodes["user"].data["feat"], [1, 2], LateDevice())
+        cache.get([1, 7])
+        self.shows(
+            cache,
+            "DeviceRowCache 'feat'",
+            device="cpu",
+            rows="2",
+            bytes="128",
+            hits="1",
+            misses="1",
+            hit_rate="0.5",
+        )
+
+    def test_names_of_nodes_show_the_first_ones(self):
+        ends = ["ada", "bob", "eve", "kim"], ["eve", "ada", "ada", "bob"]
+        with tempfile.TemporaryDirectory() as folder:
+            g = DistGraph(part_config=partition_graph(ends, "named", 1, folder))
+            names = g.node_names()
+        self.shows(names, "NodeNames '_N'", names="4", first="['ada', 'bob', 'eve']")
+
+    def shows(self, shown, caption, **properties):
+        """Checks the table of an object's properties."""
+        rows = Cells(shown._repr_html_()).rows
+        self.assertEqual(rows[:2], [[caption], ["property", "value"]])
+        self.assertEqual(dict(rows[2:]), properties)
 
     def test_texts_are_escaped(self):
         text = table("<script>", ["a & b"], [("<b>", 1234567)])

@@ -10,7 +10,14 @@ from graphd.distributed import (
     edge_subgraph,
     sample_neighbors,
 )
-from graphd.sampling import MultiLayerFullNeighborSampler, NeighborSampler, negative_sampler
+from graphd.sampling import (
+    BlockSampler,
+    MultiLayerFullNeighborSampler,
+    NeighborSampler,
+    PinSAGESampler,
+    RandomWalkNeighborSampler,
+    negative_sampler,
+)
 
 
 def block_of(g, seeds):
@@ -67,6 +74,35 @@ class OneType(support.GraphTest):
             self.assertEqual({row[2] for row in block.srcdata.rows()}, {"made on first use"})
             block.srcdata["h"] = block.srcdata["feat"]
             self.assertEqual(repr(block.srcdata), "Frame(['_ID', 'feat', 'h'])")
+
+    def test_samplers(self):
+        class Own(BlockSampler):
+            pass
+
+        class OwnInit(BlockSampler):
+            def __init__(self):
+                self.fanout = 3
+
+        g = self.standalone()
+        walk = "num_traversals=2, termination_prob=0.5, num_random_walks=10, num_neighbors=3, metapath="
+        for shown, expected in (
+            (Own(), "Own()"),
+            (OwnInit(), "OwnInit()"),
+            (
+                Own(["feat"], ["label"]),
+                "Own(prefetch_node_feats=['feat'], prefetch_labels=['label'])",
+            ),
+            (Own().bind(g), f"BoundSampler(Own(), {g!r})"),
+            (
+                RandomWalkNeighborSampler(g, 2, 0.5, 10, 3),
+                f"RandomWalkNeighborSampler({walk}[('_N', '_E', '_N')])",
+            ),
+            (
+                PinSAGESampler(g, "_N", "_N", 2, 0.5, 10, 3),
+                f"PinSAGESampler({walk}[('_N', '_E', '_N'), ('_N', '_E', '_N')])",
+            ),
+        ):
+            self.assertEqual(repr(shown), expected)
 
     def test_embeddings_and_optimizers(self):
         g = self.standalone()
