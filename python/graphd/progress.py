@@ -18,7 +18,8 @@ from typing import Any, Protocol, TypeVar
 
 _SECONDS = 2.0  # before a bar appears
 _INTERVAL = 0.5  # seconds between two changes of a clock
-_MANY = 1 << 16  # items of a call that may take long, such as nodes to walk from
+_thread = threading.local()  # has_clock: whether the thread is in the body of a clock
+MANY = 1 << 16  # items of a call that may take long, such as nodes to walk from
 
 Step = TypeVar("Step", covariant=True)
 
@@ -79,14 +80,14 @@ def counter(total: int | None, description: str) -> Iterator[Callable[[int], Non
 @contextlib.contextmanager
 def clock(description: str) -> Iterator[None]:
     """Shows how long the body of a `with` takes, once it takes two seconds. It is for single calls
-    that do not report their progress.
+    that do not report their progress. One within another one is not shown.
 
     Parameters
     ----------
     description : str
         The text before the time.
     """
-    if not _wanted():
+    if getattr(_thread, "has_clock", False) or not _wanted():
         yield
         return
     ended = threading.Event()
@@ -94,9 +95,11 @@ def clock(description: str) -> Iterator[None]:
         target=_tick, args=(description, ended), name="graphd-progress", daemon=True
     )
     thread.start()
+    _thread.has_clock = True
     try:
         yield
     finally:
+        _thread.has_clock = False
         ended.set()
         thread.join()
 
@@ -120,7 +123,7 @@ class Calls:
         num_items : int
             The number of nodes or edges that it is about.
         """
-        if description in self._seen and num_items < _MANY:
+        if description in self._seen and num_items < MANY:
             return contextlib.nullcontext()
         self._seen.add(description)
         return clock(description)

@@ -7,8 +7,10 @@ from typing import Any
 
 from .arguments import whole_number
 from .errors import InvalidError, OutOfRangeError
-from .schema import checked_ids
+from .schema import check_local
 from .typing import Ids
+
+_MASKS = ("bool", "torch.bool", "uint8", "torch.uint8")
 
 
 def row_ids(rows: Any, count: int) -> Ids:
@@ -27,7 +29,8 @@ def row_ids(rows: Any, count: int) -> Ids:
         return whole_number(rows, "row")
     if rows is None:
         raise InvalidError("row None: expected ids, a slice or a mask; [:] reads all rows")
-    if _is_mask(rows):
+    dtype = str(getattr(rows, "dtype", ""))
+    if dtype in _MASKS or _has_bools(rows):
         import numpy
 
         mask = numpy.asarray(rows)
@@ -36,11 +39,10 @@ def row_ids(rows: Any, count: int) -> Ids:
                 f"a mask of shape {mask.shape}: expected one bool for each of the {count} rows"
             )
         return numpy.flatnonzero(mask)
-    ids = checked_ids(rows, "rows")
-    dtype = str(getattr(ids, "dtype", ""))
-    return (
-        ids.long() if dtype == "torch.int32" else ids.astype("int64") if dtype == "int32" else ids
-    )
+    check_local(rows, "rows")
+    if dtype == "torch.int32":
+        return rows.long()
+    return rows.astype("int64") if dtype == "int32" else rows
 
 
 def from_the_end(ids: Ids, count: int) -> Ids | None:
@@ -81,7 +83,17 @@ def is_list_of_rows(rows: Any) -> bool:
     return not isinstance(rows, (int, slice)) and rows is not Ellipsis
 
 
-def _is_mask(rows: Any) -> bool:
-    if isinstance(rows, (list, tuple)):
-        return len(rows) > 0 and all(isinstance(each, bool) for each in rows)
-    return str(getattr(rows, "dtype", "")) in ("bool", "torch.bool", "uint8", "torch.uint8")
+def num_ids(ids: Any) -> int:
+    """Returns the number of ids, which are checked where they are used: 1 for what is no list."""
+    shape = getattr(ids, "shape", None)  # PyTorch's len takes longer
+    if shape is None:
+        return len(ids) if hasattr(ids, "__len__") else 1
+    return shape[0] if shape else 1
+
+
+def _has_bools(rows: Any) -> bool:
+    return (
+        isinstance(rows, (list, tuple))
+        and len(rows) > 0
+        and all(isinstance(each, bool) for each in rows)
+    )

@@ -18,11 +18,16 @@ def checked_ids(ids: Ids, what: str) -> Ids:
             f"{what}: expected ids, got a mask; node_split and edge_split give the "
             "ids of a mask's ones, those of this trainer"
         )
+    check_local(ids, what)
+    return ids
+
+
+def check_local(ids: Ids, what: str) -> None:
+    """Raises InvalidError for a DistTensor, whose rows would be read one by one."""
     if hasattr(ids, "part_policy"):
         raise InvalidError(
             f"{what}: expected ids, got {ids!r}; if its rows are ids, read them: tensor[:]"
         )
-    return ids
 
 
 class Types:

@@ -15,6 +15,7 @@ from ..errors import InvalidError
 from ..typing import Tensor
 
 _PIECE_ELEMENTS = 1 << 24
+FEW_IDS = 1 << 10  # no clock is needed for a read of so many rows
 
 
 class Rows(Protocol):
@@ -53,6 +54,13 @@ def shown_pieces(tensor: Rows) -> Iterator[slice]:
 def shown_read(tensor: Rows, num_rows: int) -> contextlib.AbstractContextManager[None]:
     """Returns a context that shows how long a read of so many rows takes, if these are many."""
     return _shown(tensor, num_rows, "reading")
+
+
+def shown_read_of_ids(tensor: Rows, num_ids: int) -> contextlib.AbstractContextManager[None]:
+    """Returns the same for single rows, which take longer each than those of a slice."""
+    if num_ids >= progress.MANY:
+        return progress.clock(f"reading {tensor.name!r}")
+    return _shown(tensor, num_ids, "reading")
 
 
 def shown_write(tensor: Rows, values: Any) -> contextlib.AbstractContextManager[None]:

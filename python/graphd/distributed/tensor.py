@@ -15,10 +15,18 @@ from ..arguments import text, whole_number
 from ..errors import DeniedError, InvalidError
 from ..graph_base import GraphBase, graph_of
 from ..html import properties
-from ..rows import from_the_end, is_list_of_rows, row_ids
+from ..rows import from_the_end, is_list_of_rows, num_ids, row_ids
 from ..typing import Ids, Tensor
 from . import current_graph
-from .elementwise import compare, pieces, shown_pieces, shown_read, shown_write
+from .elementwise import (
+    FEW_IDS,
+    compare,
+    pieces,
+    shown_pieces,
+    shown_read,
+    shown_read_of_ids,
+    shown_write,
+)
 from .feature_copies import copy_feature
 from .init import Constant, Initializer
 from .policy import PartitionPolicy
@@ -233,7 +241,14 @@ class DistTensor:
             if step == 1:
                 with shown_read(self, end - begin):
                     return self.handle.slice(begin, max(begin, end))
-        return self._with_ids(rows, self.handle.read)
+        return self._with_ids(rows, self._read)
+
+    def _read(self, ids: Ids) -> Tensor:
+        count = num_ids(ids)
+        if count <= FEW_IDS:
+            return self.handle.read(ids)
+        with shown_read_of_ids(self, count):
+            return self.handle.read(ids)
 
     def _columns(self, rows: Any = Ellipsis, *columns: Any) -> Tensor:
         found = self[rows]

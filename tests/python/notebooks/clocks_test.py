@@ -16,6 +16,8 @@ from graphd.device import DeviceRowCache
 from graphd.distributed import (
     DistGraph,
     DistTensor,
+    PartitionPolicy,
+    elementwise,
     load_partition,
     node_names,
     partition,
@@ -34,8 +36,10 @@ class Clocks(support.GraphTest):
         def noted_clock(text):
             with clock(text):
                 running.append(text)
-                yield
-                running.remove(text)
+                try:
+                    yield
+                finally:
+                    running.remove(text)
 
         def noted(*arguments, **options):
             seen.extend(running)
@@ -86,6 +90,38 @@ class Clocks(support.GraphTest):
 
         self.check(change, _graphd, "create_tensor", "copying feature 'feat'")
         self.assertEqual(users["feat"][[0]].tolist(), [[1.0] * 16])
+
+    def test_reads_of_many_rows_by_ids_masks_and_strides(self):
+        tensor = DistTensor((5000, 2), torch.int64, "many", part_policy=self.range_policy())
+        rows = torch.arange(10000).reshape(5000, 2)
+        tensor[:] = rows
+        mask = torch.arange(5000) % 3 == 0
+        with unittest.mock.patch.object(elementwise, "_PIECE_ELEMENTS", 1 << 8):
+            for index in (
+                torch.arange(0, 5000, 2),
+                [4, 4999, -1] * 1000,
+                mask,
+                mask.tolist(),
+                slice(10, 5000, 3),
+                slice(None),
+            ):
+                is_whole = isinstance(index, slice) and index.step is None
+                found = self.check(
+                    lambda: tensor[index],  # noqa: B023
+                    _graphd.DistTensor,
+                    "slice" if is_whole else "read",
+                    "reading 'many'",
+                )
+                self.assertTrue(torch.equal(found, rows[index]))
+        with unittest.mock.patch.object(progress, "clock") as clock:
+            for index in (7, [1, 2], mask, slice(0, 5000, 2)):
+                tensor[index]
+            self.assertEqual(clock.call_count, 0)
+            tensor[[1] * progress.MANY]
+        clock.assert_called_once_with("reading 'many'")
+
+    def range_policy(self):
+        return PartitionPolicy("range", self.standalone())
 
     def test_partitioning_of_a_graph_with_names(self):
         ends = ["ada", "bob", "eve"], ["eve", "ada", "ada"]

@@ -99,6 +99,19 @@ class Bars(unittest.TestCase):
         self.assertTrue(shown.endswith("\r"), "the clock was not removed")
         self.assertEqual(on_terminal(code + "    pass"), "")
 
+    def test_a_clock_within_another_one_is_not_shown(self):
+        code = """
+import time
+from graphd import progress
+progress._SECONDS = 0
+for name in ("first", "second"):
+    with progress.clock(name), progress.clock("inner"):
+        time.sleep(0.3)
+"""
+        shown = on_terminal(code)
+        self.assertRegex(shown, "first: 0 s.*second: 0 s")
+        self.assertNotIn("inner", shown)
+
 
 class Calls(support.GraphTest):
     fixture = "sbm_2p_metis"
