@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names in place of ids in inputs: their numbers, and the file that keeps them."""
+"""Names in place of ids in inputs, their numbers, and the files of names and of labels' texts."""
 
 from __future__ import annotations
 
 import contextlib
 import gzip
 import os
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _graphd, backend
-from .errors import InvalidError
+from .errors import CorruptError, InvalidError, NotFoundError
 from .typing import Triple
 
 Names = list[str]
@@ -108,6 +109,28 @@ def write(path: str, names: Sequence[str]) -> None:
         raise
 
 
+def read(path: str, missing: str) -> bytes:
+    """Returns the lines of such a file.
+
+    Raises
+    ------
+    graphd.errors.NotFoundError
+        If it does not exist; the message begins with `missing`.
+    graphd.errors.CorruptError
+        If it is damaged.
+    """
+    try:
+        with gzip.open(path) as file:
+            return file.read()
+    except FileNotFoundError:
+        raise NotFoundError(
+            f"{missing}: {path} does not exist; if there were some, copy it beside the part config, "
+            "as graphctl copy does"
+        ) from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise CorruptError(f"{path}: {error}; copy it again") from error
+
+
 def check(names: Mapping[str, Names]) -> None:
     """Raises InvalidError for names that the file cannot hold, and for types without a file."""
     for ntype, of_type in names.items():
@@ -134,6 +157,17 @@ def path_beside(part_config: str, graph_name: str, ntype: str) -> str:
         raise InvalidError(
             f"node type {ntype!r}: nodes of a type with a slash in its name have no names; rename the "
             "type, or give ids"
+        )
+    return os.path.join(os.path.dirname(part_config), file)
+
+
+def labels_path_beside(part_config: str, graph_name: str, type_name: str, feature: str) -> str:
+    """Returns the path of the file with the texts of a feature's labels, as label_texts.h has it.
+    `type_name` is a node type, or "src:rel:dst"."""
+    file = f"{graph_name}.{type_name}.{feature}.labels.txt.gz"
+    if "/" in file:
+        raise InvalidError(
+            f"feature {feature!r} of {type_name!r}: labels have no texts where a name has a slash"
         )
     return os.path.join(os.path.dirname(part_config), file)
 

@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import Any
 
-from .. import _graphd, backend
-from ..arguments import part_config_path
+from .. import _graphd, backend, input_names, progress
+from ..arguments import part_config_path, text
 from ..errors import InvalidError
 from ..frame import frame_of
 from ..graph_base import GraphBase
-from ..input_names import path_beside
 from ..names import ALL
 from ..sampled import SampledGraph
 from ..subgraph import Subgraph
@@ -204,15 +203,74 @@ class DistGraph(GraphBase):
         graphd.errors.NotFoundError
             If the nodes have no names.
         """
+        config = self._config_for("node_names", part_config)
+        number = self.types.ntype_id(ntype)
+        path = input_names.path_beside(config, self.graph_name, self.ntypes[number])
+        return NodeNames(self, number, path)
+
+    def label_names(
+        self,
+        feature: str,
+        ntype: str | None = None,
+        *,
+        etype: EdgeType | None = None,
+        part_config: Path | None = None,
+    ) -> list[str]:
+        """Reads the texts that labels stand for, those of a column of text or of categories in the input
+        of ``graphctl partition`` or `partition_graph`.
+
+        They are in a file beside the part config, which ``graphctl copy`` copies to every machine.
+
+        Parameters
+        ----------
+        feature : str
+        ntype : str, optional
+            The node type that has the feature. Default: the only type.
+        etype : str or (str, str, str), optional
+            The edge type that has the feature, if it is one of edges.
+        part_config : str, optional
+            See `node_names`.
+
+        Returns
+        -------
+        list of str
+            The text of label i is at i.
+
+        Raises
+        ------
+        graphd.errors.InvalidError
+            If no part config is known, or a node type and an edge type are given.
+        graphd.errors.NotFoundError
+            If there is no such feature, or its labels have no texts.
+        graphd.errors.CorruptError
+            If the file is damaged.
+
+        Examples
+        --------
+        >>> texts = g.label_names("kind")                                     # doctest: +SKIP
+        >>> [texts[label] for label in scores[[4, 7]].argmax(1).tolist()]     # doctest: +SKIP
+        ['tea', 'jam']
+        """
+        if ntype is not None and etype is not None:
+            raise InvalidError(f"label_names: give ntype {ntype!r} or etype {etype!r}, not both")
+        config, is_edge = self._config_for("label_names", part_config), etype is not None
+        number = self.types.etype_id(etype) if is_edge else self.types.ntype_id(ntype)
+        self.data(is_edge, number, text(feature, "feature"))  # raises an error if there is none
+        of = ":".join(self.canonical_etypes[number]) if is_edge else self.ntypes[number]
+        path = input_names.labels_path_beside(config, self.graph_name, of, feature)
+        with progress.clock(f"reading texts of {feature!r}"):
+            lines = input_names.read(path, f"labels of {feature!r} of {of!r} have no texts")
+        return lines.decode().split("\n")[:-1]
+
+    def _config_for(self, method: str, part_config: Path | None) -> str:
+        """Returns the path of the part config beside which files are read."""
         config = part_config or self._part_config
         if not config:
             raise InvalidError(
-                "node_names: the names are in a file beside the part config; give its path: "
+                f"{method}: the names are in a file beside the part config; give its path: "
                 "part_config='parts/mine.json'"
             )
-        number = self.types.ntype_id(ntype)
-        path = path_beside(part_config_path(config), self.graph_name, self.ntypes[number])
-        return NodeNames(self, number, path)
+        return part_config_path(config)
 
     # Structure.
     def in_degrees(self, v: Ids = None, etype: EdgeType | None = None) -> Any:

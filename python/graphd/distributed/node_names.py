@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import gzip
 import threading
-import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from .. import backend, progress
+from .. import backend, input_names, progress
 from ..errors import CorruptError, InvalidError, NotFoundError
 from ..graph_base import GraphBase
 from ..html import properties
@@ -47,7 +45,8 @@ class NodeNames:
         self._ntype = g.ntypes[type_id]
         with progress.clock(f"reading names of {self._ntype!r}"):
             self._original = self._original_ids(g, type_id)
-            self._text = self._read(path)
+            missing = f"nodes of type {self._ntype!r} had no names in the input"
+            self._text = input_names.read(path, missing)
             self._ends = self._line_ends(path, g.handle.num_nodes(type_id))
         self._lock = threading.Lock()
         self._index: tuple[dict[bytes, int], Any] | None = None  # guarded by the lock
@@ -60,18 +59,6 @@ class NodeNames:
                 "ordered; partition the graph with graphctl partition"
             )
         return original
-
-    def _read(self, path: str) -> bytes:
-        try:
-            with gzip.open(path) as file:
-                return file.read()
-        except FileNotFoundError:
-            raise NotFoundError(
-                f"nodes of type {self._ntype!r} had no names in the input: {path} does not exist; if "
-                "they had some, copy it beside the part config, as graphctl copy does"
-            ) from None
-        except (OSError, EOFError, zlib.error) as error:
-            raise CorruptError(f"{path}: {error}; copy it again") from error
 
     def _line_ends(self, path: str, count: int) -> Any:
         """Returns the position of each line's end in the text."""

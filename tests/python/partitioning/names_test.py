@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests partitioning of graphs whose nodes have names, and of frames of pandas."""
 
-import gzip
 import os
 import re
 import shutil
@@ -211,8 +210,42 @@ class Names(support.GraphTest):
                     [str(each.message) for each in said],
                     ["feature 'kind' of _N: 1 of 4 numbers (25.0 %) are NaN"] * (None in found),
                 )
-        with gzip.open(os.path.join(self.folder, "mine._N.kind.labels.txt.gz"), "rt") as file:
-            self.assertEqual(file.read().split(), ["oil", "jam", "tea"])
+                self.assertEqual(g.label_names("kind")[found[0]], "tea")
+        self.assertEqual(g.label_names("kind"), ["oil", "jam", "tea"])
+
+    def test_texts_of_labels_are_in_the_order_of_the_labels(self):
+        nodes = {
+            t: pd.DataFrame({"kind": texts})
+            for t, texts in (("user", USERS), ("item", ["é\t", "b"]))
+        }
+        ends = ([0, 1, 2, 3], [1, 0, 1, 0])
+        edges = {BUYS: {"how": np.array(["cash", "card", "cash", "card"]), "price": np.ones(4)}}
+        config = self.partition({BUYS: ends}, ndata=nodes, edata=edges)
+        daemons = support.Daemons(config)
+        self.addCleanup(daemons.stop)
+        with daemons.connect() as session:
+            for g, options in (
+                (self.opened(config), {}),
+                (session.graph(), {"part_config": config}),
+            ):
+                self.assertEqual(g.label_names("kind", "user", **options), USERS)
+                self.assertEqual(g.label_names("kind", "item", **options), ["é\t", "b"])
+                for etype in ("buys", BUYS):
+                    found = g.label_names("how", etype=etype, **options)
+                    self.assertEqual(found, ["cash", "card"])
+            with self.assertRaisesRegex(graphd.errors.InvalidError, "label_names: .*give its path"):
+                session.graph().label_names("kind", "user")
+        g = self.opened(config)
+        with self.assertRaisesRegex(graphd.errors.NotFoundError, "'price'.*have no texts.*copy"):
+            g.label_names("price", etype=BUYS)
+        with self.assertRaisesRegex(graphd.errors.NotFoundError, "knid"):
+            g.label_names("knid", "user")
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "not both"):
+            g.label_names("kind", "user", etype=BUYS)
+        with open(os.path.join(self.folder, "mine.user.kind.labels.txt.gz"), "wb") as file:
+            file.write(b"not compressed")
+        with self.assertRaisesRegex(graphd.errors.CorruptError, "labels.txt.gz.*copy it again"):
+            g.label_names("kind", "user")
 
     def warnings(self, g, **options):
         """Returns the messages of the warnings, which belong to the caller of partition_graph."""
