@@ -20,7 +20,8 @@ from ..html import properties
 from ..names import PYG_EDGE_NAMES
 from ..schema import Types
 from ..typing import EdgeType
-from .loader import check_others, stores_of
+from .arguments import check_others, seed_from
+from .loader import stores_of
 from .sampler import NeighborSampler
 from .stores import FeatureStore, GraphStore, edge_features, local_tensor, without_cached
 
@@ -37,6 +38,8 @@ class LinkNeighborLoader:
     Parameters
     ----------
     data, num_neighbors, replace, subgraph_type, disjoint, temporal_strategy, weight_attr, transform
+        See `NeighborLoader`.
+    transform_sampler_output, is_sorted, filter_per_worker, neighbor_sampler, directed
         See `NeighborLoader`.
     edge_label_index : optional
         The edges: a tensor with a row of sources and one of destinations, an edge type, or a tuple
@@ -59,7 +62,7 @@ class LinkNeighborLoader:
         Number of threads. Default: that of `graphd.distributed.DistDataLoader`.
     seed : int, optional
         The seed of the order of edges. Neighbours and negative nodes do not depend on it.
-    edge_attrs, device, pin_memory, row_caches, **others
+    generator, edge_attrs, device, pin_memory, row_caches, **others
         See `NeighborLoader`.
 
     Raises
@@ -75,7 +78,6 @@ class LinkNeighborLoader:
         edge_label_index: Any = None,
         edge_label: Any = None,
         edge_label_time: Any = None,
-        *,
         replace: bool = False,
         subgraph_type: Any = "directional",
         disjoint: bool = False,
@@ -85,17 +87,29 @@ class LinkNeighborLoader:
         time_attr: str | None = None,
         weight_attr: str | None = None,
         transform: Callable[[Any], Any] | None = None,
+        transform_sampler_output: None = None,
+        is_sorted: bool = False,
+        filter_per_worker: bool | None = None,
+        neighbor_sampler: None = None,
+        directed: bool = True,
+        *,
         edge_attrs: Sequence[str] | Mapping[EdgeType, Sequence[str]] | None = None,
         batch_size: int = 1,
         shuffle: bool = False,
         drop_last: bool = False,
         num_workers: int | None = None,
         seed: int | None = None,
+        generator: torch.Generator | None = None,
         device: Any = None,
         pin_memory: bool = False,
         row_caches: Sequence[DeviceRowCache] | None = (),
         **others: Any,
     ) -> None:
+        others.update(
+            transform_sampler_output=transform_sampler_output,
+            neighbor_sampler=neighbor_sampler,
+            directed=directed,
+        )
         check_others("LinkNeighborLoader", others)
         features, edges = stores_of(data)
         features, self._caches = without_cached(features, row_caches)
@@ -150,7 +164,7 @@ class LinkNeighborLoader:
             self._collate,
             drop_last,
             num_workers=number_of_workers(num_workers, self.g.session),
-            seed=seed,
+            seed=seed_from(seed, generator),
         )
 
     def __len__(self) -> int:

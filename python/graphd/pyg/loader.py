@@ -18,24 +18,10 @@ from ..html import properties
 from ..names import PYG_EDGE_NAMES
 from ..sampling import TemporalSampler
 from ..typing import EdgeType
+from .arguments import check_others, seed_from
 from .bidirectional import make_bidirectional
 from .sampler import block_sampler, is_bidirectional
 from .stores import FeatureStore, GraphStore, edge_features, local_tensor, without_cached
-
-# Arguments of PyG's that are allowed and change nothing.
-_WITHOUT_EFFECT = {
-    "filter_per_worker",
-    "is_sorted",
-    "persistent_workers",
-    "prefetch_factor",
-}
-# Arguments that are refused unless they have PyG's default, and what to do instead.
-_REFUSED = {
-    "custom_cls": (None, "batches are Data or HeteroData"),
-    "directed": (True, "use subgraph_type"),
-    "neighbor_sampler": (None, "give it to the loader in torch_geometric.loader"),
-    "transform_sampler_output": (None, "use transform"),
-}
 
 
 class NeighborLoader:
@@ -75,6 +61,10 @@ class NeighborLoader:
         The edge feature with the weights by which neighbours are sampled.
     transform : callable, optional
         Called with each batch; its result is yielded.
+    transform_sampler_output, neighbor_sampler, directed
+        PyG's; refused unless they have their defaults.
+    is_sorted, filter_per_worker
+        Accepted for PyG; have no effect.
     edge_attrs : list of str, or dict of edge type to list, optional
         The edge features that batches have; "feat" is also ``edge_attr``. Default: those of a
         `DistGraph` but for original ids, as with PyG's ``Data``; none with stores, as in PyG.
@@ -83,6 +73,8 @@ class NeighborLoader:
     num_workers : int, optional
         Number of threads. Default: that of `graphd.distributed.DistNodeDataLoader`.
     seed : int, optional
+    generator : torch.Generator, optional
+        Gives the seed, one number that is drawn from it here; instead of `seed`.
     device : str, int or torch.device, optional
         The device of batches, which PyG's loader does not have. A CUDA device gets each batch by one
         copy, which runs beside the computation of the batch before.
@@ -92,8 +84,9 @@ class NeighborLoader:
         Features of nodes whose hot rows the device has: batches have them, and other rows alone are
         copied. `transform` is then called with batches on the device.
     **others
-        ``is_sorted``, ``filter_per_worker``, ``persistent_workers`` and ``prefetch_factor`` are
-        without effect.
+        ``collate_fn``, ``dataset``, ``in_order``, ``multiprocessing_context``, ``persistent_workers``,
+        ``pin_memory_device`` and ``prefetch_factor`` are without effect. Other arguments of PyTorch's
+        ``DataLoader`` are refused unless they have their defaults, with what to do instead.
 
     Raises
     ------
@@ -107,7 +100,6 @@ class NeighborLoader:
         num_neighbors: Sequence[int] | Mapping[EdgeType, Sequence[int]],
         input_nodes: Any = None,
         input_time: torch.Tensor | None = None,
-        *,
         replace: bool = False,
         subgraph_type: Any = "directional",
         disjoint: bool = False,
@@ -115,17 +107,29 @@ class NeighborLoader:
         time_attr: str | None = None,
         weight_attr: str | None = None,
         transform: Callable[[Any], Any] | None = None,
+        transform_sampler_output: None = None,
+        is_sorted: bool = False,
+        filter_per_worker: bool | None = None,
+        neighbor_sampler: None = None,
+        directed: bool = True,
+        *,
         edge_attrs: Sequence[str] | Mapping[EdgeType, Sequence[str]] | None = None,
         batch_size: int = 1,
         shuffle: bool = False,
         drop_last: bool = False,
         num_workers: int | None = None,
         seed: int | None = None,
+        generator: torch.Generator | None = None,
         device: Any = None,
         pin_memory: bool = False,
         row_caches: Sequence[DeviceRowCache] | None = (),
         **others: Any,
     ) -> None:
+        others.update(
+            transform_sampler_output=transform_sampler_output,
+            neighbor_sampler=neighbor_sampler,
+            directed=directed,
+        )
         check_others("NeighborLoader", others)
         store, self._caches = without_cached(stores_of(data)[0], row_caches)
         self.g, self._transform = store.g, transform
@@ -160,7 +164,7 @@ class NeighborLoader:
             shuffle=shuffle,
             drop_last=drop_last,
             num_workers=num_workers,
-            seed=seed,
+            seed=seed_from(seed, generator),
             seed_times=None if self._times is None else {self._ntype: self._times},
         )
 
@@ -290,16 +294,3 @@ def stores_of(data: Any) -> tuple[FeatureStore, GraphStore]:
     if [type(each) for each in stores] != [FeatureStore, GraphStore]:
         raise InvalidError(f"data {data!r}: expected a DistGraph or (FeatureStore, GraphStore)")
     return stores
-
-
-def check_others(loader: str, others: Mapping[str, Any]) -> None:
-    """Raises InvalidError for an argument of PyG's loader that graphd does not have."""
-    for name, value in others.items():
-        if name in _WITHOUT_EFFECT:
-            continue
-        if name not in _REFUSED:
-            raise InvalidError(f"{loader} has no argument {name!r}")
-        default, remedy = _REFUSED[name]
-        value = getattr(value, "value", value)  # PyG has enumerations
-        if value is not default and (default is None or value != default):
-            raise InvalidError(f"{name}={value!r}: graphd's {loader} does not have it; {remedy}")

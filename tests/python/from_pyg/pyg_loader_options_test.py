@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests what the options weight_attr, replace and pin_memory of the loaders with PyG's arguments do."""
+"""Tests what the options weight_attr, replace and pin_memory of the loaders with PyG's arguments do, and
+which arguments of PyG and PyTorch they take."""
 
+import inspect
 import unittest.mock
 
 import torch
+import torch_geometric.loader
 
 import support
+from graphd.errors import InvalidError
 from graphd.pyg import LinkNeighborLoader, NeighborLoader
 from late_device import LateDevice
 
@@ -74,6 +78,85 @@ class Draws(support.GraphTest):
                         self.assertLess(different, len(batch.e_id))
                     else:
                         self.assertEqual(different, len(batch.e_id))
+
+
+class Arguments(support.GraphTest):
+    def each_loader(self):
+        """Yields a function that makes a loader of 40 seeds of each kind, and its seeds."""
+        g = self.standalone()
+        for make, seeds in (
+            (NeighborLoader, ("user", torch.arange(40))),
+            (LinkNeighborLoader, (FOLLOWS, torch.stack(g.find_edges(range(40), FOLLOWS)))),
+        ):
+            with self.subTest(make.__name__):
+                yield lambda **options: make(g, [2], seeds, **options)  # noqa: B023
+
+    def test_positional_arguments_are_in_the_order_of_pyg(self):
+        for mine in (NeighborLoader, LinkNeighborLoader):
+            theirs = getattr(torch_geometric.loader, mine.__name__)
+            names = [
+                [
+                    name
+                    for name, each in inspect.signature(loader).parameters.items()
+                    if each.kind is each.POSITIONAL_OR_KEYWORD
+                ]
+                for loader in (mine, theirs)
+            ]
+            self.assertEqual(*names)
+        g = self.standalone()
+        nodes = NeighborLoader(g, [2], "user", None, True, "bidirectional", batch_size=200)
+        self.assertEqual(len(list(nodes)), 2)
+        edges = LinkNeighborLoader(
+            g, [2], FOLLOWS, None, None, True, "bidirectional", batch_size=800
+        )
+        self.assertEqual(len(list(edges)), -(-g.num_edges(FOLLOWS) // 800))
+
+    def test_arguments_of_pytorch_that_fit_threads_are_accepted(self):
+        for make in self.each_loader():
+            loader = make(
+                batch_size=20,
+                collate_fn=print,
+                dataset=[],
+                in_order=True,
+                multiprocessing_context="fork",
+                persistent_workers=True,
+                pin_memory_device="",
+                prefetch_factor=4,
+                sampler=None,
+                timeout=0,
+                worker_init_fn=None,
+            )
+            self.assertEqual(len(list(loader)), 2)
+
+    def test_other_arguments_of_pytorch_are_refused_with_what_to_do(self):
+        for make in self.each_loader():
+            for wrong, remedy in (
+                ({"sampler": [1]}, "node_split and edge_split"),
+                ({"batch_sampler": [[1]]}, "positions of a batch's seeds"),
+                ({"timeout": 5}, "timeout of graphd.distributed.initialize"),
+                ({"worker_init_fn": print}, "threads of this process"),
+                ({"input_id": [1]}, "positions among the seeds"),
+                ({"neighbor_sampler": 1}, "torch_geometric.loader"),
+                ({"transform_sampler_output": print}, "use transform"),
+                ({"directed": False}, "use subgraph_type"),
+                ({"sampeler": 1}, "no argument 'sampeler'"),
+                ({"generator": 7}, "expected a torch.Generator"),
+                ({"generator": torch.Generator(), "seed": 7}, "give one of them"),
+            ):
+                with self.assertRaisesRegex(InvalidError, remedy):
+                    make(**wrong)
+
+    def test_a_generator_decides_the_order_of_seeds(self):
+        def order(make, number):
+            generator = torch.Generator().manual_seed(number)
+            loader = make(batch_size=20, shuffle=True, generator=generator)
+            return [[each["user"].n_id[:4].tolist() for each in loader] for _ in range(2)]
+
+        for make in self.each_loader():
+            first = order(make, 3)
+            self.assertEqual(order(make, 3), first)
+            self.assertNotEqual(order(make, 4), first)
+            self.assertNotEqual(*first)
 
 
 class Pinned(support.GraphTest):
