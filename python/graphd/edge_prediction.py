@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .block_sampler import BlockSampler
 from .errors import InvalidError
 from .html import properties
 from .negative import Function, NegativeSampler
-from .typing import EdgeIds, EdgeType
+from .typing import EdgeIds, EdgeType, FeatureNames
 
 
 def check_exclude(exclude: str | None) -> None:
@@ -33,16 +31,17 @@ class EdgePredictionSampler:
         reverse_eids: EdgeIds,
         reverse_etypes: dict[EdgeType, EdgeType] | None,
         negative_sampler: NegativeSampler | Function | None,
+        prefetch_labels: FeatureNames,
     ) -> None:
         self.sampler, self.exclude = sampler, exclude
         self.reverse_eids, self.reverse_etypes = reverse_eids, reverse_etypes
-        self.negative_sampler = negative_sampler
+        self.negative_sampler, self.prefetch_labels = negative_sampler, prefetch_labels or []
 
     def __repr__(self) -> str:
         return f"EdgePredictionSampler({self.sampler!r}, exclude={self.exclude!r})"
 
     def _repr_html_(self) -> str:
-        names = ("sampler", "exclude", "reverse_etypes", "negative_sampler")
+        names = ("sampler", "exclude", "reverse_etypes", "negative_sampler", "prefetch_labels")
         return properties("EdgePredictionSampler", [(name, getattr(self, name)) for name in names])
 
 
@@ -52,7 +51,7 @@ def as_edge_prediction_sampler(
     reverse_eids: EdgeIds = None,
     reverse_etypes: dict[EdgeType, EdgeType] | None = None,
     negative_sampler: NegativeSampler | Function | None = None,
-    prefetch_labels: Any = None,
+    prefetch_labels: FeatureNames = None,
 ) -> EdgePredictionSampler:
     """Makes a sampler for edges out of one for nodes. Matches
     ``dgl.dataloading.as_edge_prediction_sampler``.
@@ -63,8 +62,8 @@ def as_edge_prediction_sampler(
         A sampler of `graphd.sampling`.
     exclude, reverse_eids, reverse_etypes, negative_sampler
         See `graphd.distributed.DistEdgeDataLoader`.
-    prefetch_labels
-        DGL's; refused. Read labels of edges by ``pair_graph.edata[graphd.EID]``.
+    prefetch_labels : list of str, or dict of edge type to list, optional
+        Features of the batch's edges, found in ``pair_graph.edata``.
 
     Returns
     -------
@@ -82,9 +81,6 @@ def as_edge_prediction_sampler(
             "graphd.sampling.NeighborSampler([10, 25])"
         )
     check_exclude(exclude)
-    if prefetch_labels:
-        raise InvalidError(
-            "prefetch_labels: labels of a batch's edges do not come with it; read them, as "
-            'g.edata["label"][pair_graph.edata[graphd.EID]]'
-        )
-    return EdgePredictionSampler(sampler, exclude, reverse_eids, reverse_etypes, negative_sampler)
+    return EdgePredictionSampler(
+        sampler, exclude, reverse_eids, reverse_etypes, negative_sampler, prefetch_labels
+    )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .convert import subgraph_to_dgl
@@ -87,26 +87,39 @@ class Subgraph(DglForm, EdgeListGraph):
         """
         nodes = [parts.take(each) for each in self._nodes]
         edges = [[parts.take(each) for each in triple] for triple in self._by_etype]
+        frames = [
+            [{name: parts.take(frame[name]) for name in frame.fixed()} for frame in some]
+            for some in (self._node_frames, self._edge_frames)
+        ]
         return lambda there: self._with(
             [each(there) for each in nodes],
             [(u(there), v(there), ids(there)) for u, v, ids in edges],
             parts.device,
+            [
+                [{name: each(there) for name, each in made.items()} for made in some]
+                for some in frames
+            ],
         )
 
     def _with(
-        self, nodes: Sequence[Tensor], edges: Sequence[tuple[Tensor, Tensor, Tensor]], device: Any
+        self,
+        nodes: Sequence[Tensor],
+        edges: Sequence[tuple[Tensor, Tensor, Tensor]],
+        device: Any,
+        made: Sequence[Sequence[Mapping[str, Tensor]]] | None = None,
     ) -> Subgraph:
         """Returns the graph with its ids replaced by these tensors, and with its data, which are
-        moved to the device on first access."""
+        moved to the device on first access. `made` has those of nodes and of edges, by type, that
+        are there already; by default, these are ids."""
         found = Subgraph(self.types, nodes, edges, self._g)
         found._node_frames, found._edge_frames = (
             [
-                moved(frame, device, {name: each for name, each in ids.items() if name in frame})
-                for ids, frame in zip(there, here)
+                moved(frame, device, {name: each for name, each in some.items() if name in frame})
+                for some, frame in zip(there, here)
             ]
-            for there, here in (
-                (found._node_frames, self._node_frames),
-                (found._edge_frames, self._edge_frames),
+            for there, here in zip(
+                made or (found._node_frames, found._edge_frames),
+                (self._node_frames, self._edge_frames),
             )
         )
         return found

@@ -18,13 +18,14 @@ from ..block_sampler import BlockSampler, Sample, check_times, of_edge_types, of
 from ..device import delivered, delivery_for
 from ..edge_prediction import EdgePredictionSampler, check_exclude
 from ..errors import InvalidError
+from ..frame import Frame
 from ..graph_base import GraphBase, graph_of
 from ..html import properties
-from ..names import NID
+from ..names import EID, NID
 from ..native_sampler import NativeSampler
 from ..negative import Function, NegativeSampler, negative_handle
 from ..subgraph import Subgraph
-from ..typing import EdgeIds, EdgeType, Ids, NodeIds, Tensor
+from ..typing import EdgeIds, EdgeType, FeatureNames, Ids, NodeIds, Tensor
 from . import session
 
 if TYPE_CHECKING:
@@ -397,7 +398,8 @@ class DistEdgeDataLoader(_Loader):
     eids : int64 tensor, or dict of edge type to tensor
     graph_sampler : BlockSampler or EdgePredictionSampler
         A sampler of `graphd.sampling`, or one that `graphd.sampling.as_edge_prediction_sampler` has
-        made of it; the latter has the arguments from `exclude` to `negative_sampler`.
+        made of it; the latter has the arguments from `exclude` to `negative_sampler`, and names of
+        features of the batch's edges, which the pair graph then has.
     device, pin_memory, row_caches
         See `DistNodeDataLoader`.
     batch_size, shuffle, drop_last, num_workers, queue_size, seed
@@ -452,6 +454,7 @@ class DistEdgeDataLoader(_Loader):
         gb_padding: int = 1,
         use_ddp: bool = False,
     ) -> None:
+        labels: FeatureNames = None
         if isinstance(graph_sampler, EdgePredictionSampler):
             if not all(
                 each is None for each in (exclude, reverse_eids, reverse_etypes, negative_sampler)
@@ -463,7 +466,7 @@ class DistEdgeDataLoader(_Loader):
             exclude, negative_sampler = graph_sampler.exclude, graph_sampler.negative_sampler
             reverse_eids = graph_sampler.reverse_eids
             reverse_etypes = graph_sampler.reverse_etypes
-            graph_sampler = graph_sampler.sampler
+            labels, graph_sampler = graph_sampler.prefetch_labels, graph_sampler.sampler
         super().__init__(g, graph_sampler, device, pin_memory, row_caches)
         check_exclude(exclude)
         if eids is None:
@@ -478,6 +481,9 @@ class DistEdgeDataLoader(_Loader):
             raise InvalidError(
                 f"reverse_etypes {reverse_etypes!r}: expected a dict of edge type to its reverse"
             )
+        self._labels = of_edge_types(g.types, labels)
+        for e, name in self._labels:
+            g.data(True, e, name)  # raises an error if there is none
         times = None if seed_times is None else g.types.by_etype(seed_times, "seed_times")
         options = self._options(
             batch_size, shuffle, drop_last, num_workers, queue_size, seed, times
@@ -510,4 +516,14 @@ class DistEdgeDataLoader(_Loader):
             )
             for is_negative in ((False, True) if self._has_negatives else (False,))
         ]
+        self._add_labels(pair_graphs[0]._frames_of_edges())
         return (input_nodes, *pair_graphs, self._blocks(batch))
+
+    def _add_labels(self, frames: Sequence[Frame]) -> None:
+        """Adds the requested data of the batch's edges, to be read on first access."""
+        for e, name in self._labels:
+            tensor = self.g.data(True, e, name)
+            if tensor.is_feature:
+                frames[e].lazy(name, functools.partial(tensor.read, frames[e][EID]))
+            else:
+                frames[e].lazy(name, tensor.read, of=EID)

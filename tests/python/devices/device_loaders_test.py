@@ -22,6 +22,7 @@ from graphd.sampling import (
     BlockSampler,
     MultiLayerFullNeighborSampler,
     NeighborSampler,
+    as_edge_prediction_sampler,
     negative_sampler,
 )
 from late_device import LateDevice
@@ -103,6 +104,21 @@ class Loaders(support.GraphTest):
             )
 
         self.check(make)
+
+    def test_labels_of_edges_are_delivered_with_the_batch(self):
+        g = self.standalone()
+        sampler = as_edge_prediction_sampler(NeighborSampler([3]), prefetch_labels={FOLLOWS: ["w"]})
+
+        def make(**more):
+            edges = {FOLLOWS: torch.arange(100)}
+            return DistEdgeDataLoader(g, edges, sampler, batch_size=32, seed=1, **more)
+
+        self.check(make)
+        for _, pairs, _ in make(device=LateDevice()):
+            shown = {name: shape for name, _, shape in pairs.edges[FOLLOWS].data.rows()}
+            self.assertEqual(
+                shown["w"], str(tuple(g.edges[FOLLOWS].data["w"][: pairs.num_edges()].shape))
+            )
 
     def test_samplers_in_python_and_collated_items_are_delivered(self):
         g = self.standalone()

@@ -199,10 +199,43 @@ class Loaders(support.GraphTest):
                 self.batches(g, made, exclude="self")
         with self.assertRaisesRegex(graphd.errors.InvalidError, "exclude 'all'"):
             loading.as_edge_prediction_sampler(sampler, exclude="all")
-        with self.assertRaisesRegex(graphd.errors.InvalidError, "EID"):
-            loading.as_edge_prediction_sampler(sampler, prefetch_labels=["label"])
         with self.assertRaisesRegex(graphd.errors.InvalidError, "BlockSampler"):
             loading.as_edge_prediction_sampler([10, 25])
+
+    def test_labels_of_edges_come_with_the_graph_of_positive_pairs(self):
+        loading = graphd.dataloading
+        sampler = loading.NeighborSampler([3])
+        for g in self.each_way():
+            weights, number = g.edges["follows"].data["w"][:], len(g.edges["follows"].data["w"])
+            made = DistTensor(
+                (number,), torch.int64, "made", part_policy=g.get_edge_partition_policy("follows")
+            )
+            made[:] = torch.arange(number)
+            g.edges["follows"].data["made"] = made
+            for labels in ({FOLLOWS: ["w", "made"]}, {"follows": "w"}):
+                of_edges = loading.as_edge_prediction_sampler(
+                    sampler,
+                    negative_sampler=loading.negative_sampler.Uniform(2),
+                    prefetch_labels=labels,
+                )
+                loader = loading.EdgeDataLoader(
+                    g, {FOLLOWS: torch.arange(40)}, of_edges, batch_size=16, shuffle=True
+                )
+                for _, positive, negative, _ in loader:
+                    data = positive.edges[FOLLOWS].data
+                    ids = data[graphd.EID]
+                    self.assertTrue(torch.equal(data["w"], weights[ids]))
+                    if FOLLOWS in labels:
+                        self.assertTrue(torch.equal(data["made"], ids))
+                    self.assertEqual(list(negative.edges[FOLLOWS].data), [graphd.EID])
+            for wrong, error in (
+                ({"follows": ["weihgt"]}, graphd.errors.NotFoundError),
+                (["w"], graphd.errors.InvalidError),
+                ({"follows": [7]}, graphd.errors.InvalidError),
+            ):
+                of_edges = loading.as_edge_prediction_sampler(sampler, prefetch_labels=wrong)
+                with self.assertRaises(error):
+                    loading.EdgeDataLoader(g, {FOLLOWS: [1]}, of_edges, batch_size=1)
 
     def test_a_negative_sampler_can_be_written_in_python(self):
         class Backwards:  # This is how DGL's guide writes samplers.
