@@ -121,6 +121,7 @@ def concatenate(tensors: list[Tensor]) -> Tensor:
 
 
 def on_host(tensor: Any) -> Any:
-    """Returns a tensor in host memory, for one on any device."""
-    is_there = str(getattr(tensor, "device", "cpu")).startswith("cpu")
+    """Returns a tensor in host memory, for one on any device. Tensors without data (meta) stay as they
+    are, and are refused where they are used."""
+    is_there = str(getattr(tensor, "device", "cpu")).startswith(("cpu", "meta"))
     return tensor if is_there else tensor.detach().cpu().contiguous()

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import Any
 
+from . import backend
 from .arguments import whole_number
 from .errors import InvalidError, OutOfRangeError
 from .schema import check_local
@@ -13,20 +15,23 @@ from .typing import Ids
 _MASKS = ("bool", "torch.bool", "uint8", "torch.uint8")
 
 
-def row_ids(rows: Any, count: int) -> Ids:
+def row_ids(rows: Any, of: Sized) -> Ids:
     """Returns the ids of rows, given as an int, ids, a slice, ``...``, or a mask.
 
-    A mask (bool or uint8) has an element for each of the tensor's `count` rows. int32 ids become int64,
-    as in DGL. Ids may be negative or too large: see `from_the_end`.
+    A mask (bool or uint8) has an element for each of the rows of the tensor, `of`. int32 ids become
+    int64, as in DGL. Ids may be negative or too large: see `from_the_end`. Those on another device are
+    copied, which waits for the device.
     """
+    if isinstance(rows, int):
+        return whole_number(rows, "row")
     if rows is Ellipsis:
         rows = slice(None)
     if isinstance(rows, slice):
         import numpy
 
-        return numpy.arange(*rows.indices(count), dtype=numpy.int64)
-    if isinstance(rows, int):
-        return whole_number(rows, "row")
+        return numpy.arange(*rows.indices(len(of)), dtype=numpy.int64)
+    if not getattr(rows, "is_cpu", True):
+        rows = backend.on_host(rows)
     if rows is None:
         raise InvalidError("row None: expected ids, a slice or a mask; [:] reads all rows")
     dtype = str(getattr(rows, "dtype", ""))
@@ -34,9 +39,9 @@ def row_ids(rows: Any, count: int) -> Ids:
         import numpy
 
         mask = numpy.asarray(rows)
-        if mask.shape != (count,):
+        if mask.shape != (len(of),):
             raise InvalidError(
-                f"a mask of shape {mask.shape}: expected one bool for each of the {count} rows"
+                f"a mask of shape {mask.shape}: expected one bool for each of the {len(of)} rows"
             )
         return numpy.flatnonzero(mask)
     check_local(rows, "rows")
@@ -85,6 +90,10 @@ def is_list_of_rows(rows: Any) -> bool:
 
 def num_ids(ids: Any) -> int:
     """Returns the number of ids, which are checked where they are used: 1 for what is no list."""
+    if isinstance(ids, int):
+        return 1
+    if isinstance(ids, list):
+        return len(ids)
     shape = getattr(ids, "shape", None)  # PyTorch's len takes longer
     if shape is None:
         return len(ids) if hasattr(ids, "__len__") else 1

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from .. import backend, progress
+from .. import progress
 from ..errors import InvalidError, OverloadedError
 from ..graph_base import GraphBase
 from ..html import properties
@@ -190,7 +190,7 @@ class DeviceRowCache:
     def _row_ids(self, rows: Any, what: str) -> torch.Tensor:
         """Returns the ids of rows that were given as ids or a mask, in host memory."""
         count = self._tensor.shape[0]
-        ids = torch.as_tensor(row_ids(backend.on_host(rows), count))
+        ids = torch.as_tensor(row_ids(rows, self._tensor))
         if len(ids.shape) == 1 and len(ids) == 0:
             return torch.empty(0, dtype=torch.int64)  # an empty list is one of floats for PyTorch
         if ids.dim() != 1 or ids.dtype != torch.int64:

@@ -80,8 +80,8 @@ class DistEmbedding:
         idx : int64 tensor
             It may be on any device; from another one than the CPU it is copied.
         device : str, int or torch.device, optional
-            The device of the result. Gradients come back from a CUDA device without the program
-            waiting; the optimiser's step waits for them.
+            The device of the result. Default: the CPU, also for ids that are elsewhere. Gradients come
+            back from a CUDA device without the program waiting; the optimiser's step waits for them.
 
         Returns
         -------

@@ -113,7 +113,7 @@ class NodeNames:
         graphd.errors.OutOfRangeError
             If there is no such node.
         """
-        numbers = backend.to_numpy(self._original[row_ids(ids, len(self))]).reshape(-1)
+        numbers = backend.to_numpy(self._original[row_ids(ids, self)]).reshape(-1)
         return [self._name(number).decode() for number in numbers.tolist()]
 
     def ids_of(self, names: Sequence[str]) -> Tensor:

@@ -224,7 +224,7 @@ class DistTensor:
         uint8, with an element for each row; a DistTensor can be one), or an int, which gives one row
         and keeps the first dimension, as in DGL. Negative ids count from the end. ``t[rows, columns]``
         reads the rows and then takes columns of them; two lists are taken in pairs, as in PyTorch
-        and NumPy.
+        and NumPy. Ids and masks may be on any device; the result is in host memory.
 
         Raises
         ------
@@ -241,6 +241,9 @@ class DistTensor:
             if step == 1:
                 with shown_read(self, end - begin):
                     return self.handle.slice(begin, max(begin, end))
+            import numpy
+
+            return self._read(numpy.arange(begin, end, step, dtype=numpy.int64))
         return self._with_ids(rows, self._read)
 
     def _read(self, ids: Ids) -> Tensor:
@@ -263,8 +266,10 @@ class DistTensor:
     def __setitem__(self, rows: Any, values: Tensor) -> None:
         """Sets rows, with the last of duplicates; returns when they are as durable as the servers
         are configured. `rows` is what reading takes, without columns. `values` has the tensor's
-        dtype and a row for each id. The first change of a feature copies it; see `DistTensor`."""
+        dtype and a row for each id, and may be on any device. The first change of a feature copies it;
+        see `DistTensor`."""
         self._check_whole_rows(rows)
+        values = backend.on_host(values)
         with shown_write(self, values):
             self._change(lambda handle, ids: handle.write(ids, values), rows)
 
@@ -373,7 +378,7 @@ class DistTensor:
         ----------
         rows : int, slice, int64 tensor, list or mask
         values : tensor
-            It has the tensor's dtype, and a row for each id.
+            It has the tensor's dtype, and a row for each id. Both may be on any device.
 
         Raises
         ------
@@ -381,6 +386,7 @@ class DistTensor:
             If it is a feature of edges, or another job may write.
         """
         self._check_whole_rows(rows)
+        values = backend.on_host(values)
         with shown_write(self, values):
             self._change(lambda handle, ids: handle.add(ids, values), rows)
 
@@ -404,7 +410,7 @@ class DistTensor:
 
     def _with_ids(self, rows: Any, call: Callable[[Ids], Any]) -> Any:
         """Calls a function with the ids of rows; again, if it has refused negative ones."""
-        ids = row_ids(rows, len(self))
+        ids = row_ids(rows, self)
         try:
             return call(ids)
         except InvalidError as error:

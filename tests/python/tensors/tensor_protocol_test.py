@@ -22,6 +22,21 @@ _names = (f"p{i}" for i in itertools.count())
 MASK = torch.arange(300) % 7 == 3
 
 
+class Elsewhere:
+    """A tensor on a device, whose elements can be read after a copy to the host alone."""
+
+    device, is_cpu = "cuda:0", False
+
+    def __init__(self, tensor):
+        self._tensor, self.dtype, self.shape = tensor, tensor.dtype, tensor.shape
+
+    def detach(self):
+        return self
+
+    def cpu(self):
+        return self._tensor.clone()
+
+
 class Protocol(support.GraphTest):
     def each_tensor(self):
         """Yields a graph, and a tensor [300, 4] beside a copy of its rows, each way."""
@@ -59,6 +74,28 @@ class Protocol(support.GraphTest):
             # An int keeps the first dimension, as in DGL.
             self.assertTrue(torch.equal(tensor[-1], rows[-1:]))
             self.assertTrue(torch.equal(tensor[7, 3], rows[7:8, 3]))
+
+    def test_ids_and_values_may_be_on_a_device(self):
+        for _, tensor, rows in self.each_tensor():
+            for index, local in (
+                (torch.tensor([5, 0, 299, 5]), [5, 0, 299, 5]),
+                (torch.tensor([-1, 7]), [-1, 7]),
+                (torch.tensor([3, 1], dtype=torch.int32), [3, 1]),
+                (MASK, MASK),
+                (MASK.to(torch.uint8), MASK),
+            ):
+                found = tensor[Elsewhere(index)]
+                self.assertTrue(torch.equal(found, rows[local]))
+                self.assertEqual(found.device.type, "cpu")
+                self.assertTrue(torch.equal(tensor[Elsewhere(index), 1], rows[local][:, 1]))
+            ids, values = torch.tensor([8, 2]), torch.ones(2, 4)
+            tensor[Elsewhere(ids)] = Elsewhere(values)
+            tensor.add(Elsewhere(ids), Elsewhere(values))
+            rows[ids] = 2 * values
+            self.assertTrue(torch.equal(tensor[:], rows))
+            for wrong in (torch.ones(2, 4, device="meta"), Elsewhere(torch.ones(2, 4).double())):
+                with self.assertRaises(graphd.errors.InvalidError):
+                    tensor[ids] = wrong
 
     def test_a_distributed_mask_selects_rows(self):
         for _, tensor, rows in self.each_tensor():
