@@ -17,14 +17,16 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
   OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(debian ${PROJECT_SOURCE_DIR}/packaging/debian)
 
-# Debian requires a copyright file and a changelog in every package. They are installed to
-# share/doc/<package>, so each component has its own.
+# Debian requires a copyright file and a changelog in every package, and has release notes in NEWS.gz
+# (Debian Policy, 12.7): that is CHANGELOG.md, while changelog.gz has Debian's format. They are installed
+# to share/doc/<package>, so each component has its own.
 set(package_files ${PROJECT_BINARY_DIR}/packaging)
 configure_file(${debian}/changelog.in ${package_files}/changelog @ONLY)
-execute_process(COMMAND ${GZIP_PROGRAM} -9n -k -f ${package_files}/changelog
+configure_file(CHANGELOG.md ${package_files}/NEWS COPYONLY)
+execute_process(COMMAND ${GZIP_PROGRAM} -9n -k -f ${package_files}/changelog ${package_files}/NEWS
   COMMAND_ERROR_IS_FATAL ANY)
 function(graphd_package_documents component package)
-  install(FILES ${debian}/copyright ${package_files}/changelog.gz
+  install(FILES ${debian}/copyright ${package_files}/changelog.gz ${package_files}/NEWS.gz
     DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/${package} COMPONENT ${component})
   install(FILES ${debian}/lintian-overrides RENAME ${package}
     DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/lintian/overrides COMPONENT ${component})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the documents that the Debian packages have installed: a manual page of each verb of graphctl,
-those of the library, of the files and of the daemon, completions, the tutorial, whose first program is
-run and whose links are followed, and the examples."""
+those of the library, of the files and of the daemon, completions, the changes of each package, the
+tutorial, whose first program is run and whose links are followed, and the examples."""
 import glob
 import gzip
 import json
@@ -69,6 +69,18 @@ def check_completions():
         assert for_zsh.startswith(f"#compdef {program}\n"), program
 
 
+def check_changes():
+    """Checks that each package has the changes of its version, to which Debian's changelog refers."""
+    for package in ("graphctl", "graphd", "libgraphclient-dev", "libgraphclient0", "python3-graphd"):
+        folder = f"/usr/share/doc/{package}"
+        version, says = re.match(r"graphd \((.+?)\).*?\* ([^\n]*)",
+                                 read_compressed(f"{folder}/changelog.gz"), re.DOTALL).groups()
+        assert "NEWS.gz" in says, (package, says)
+        changes = read_compressed(f"{folder}/NEWS.gz")
+        assert changes.startswith("# Changelog\n"), package
+        assert re.search(rf"^## {re.escape(version)}\b", changes, re.MULTILINE), (package, version)
+
+
 def check_links():
     """Checks that the pages exist to which others refer, except those that only the site can show."""
     pages = glob.glob(f"{DOCUMENTS}/docs/**/*.md", recursive=True)
@@ -105,6 +117,7 @@ def check_examples():
 def main():
     check_manuals()
     check_completions()
+    check_changes()
     check_links()
     run_tutorial()
     check_examples()
