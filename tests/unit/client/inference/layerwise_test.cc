@@ -15,6 +15,7 @@
 #include <set>
 
 #include "base/strings.h"
+#include "client/routing/graph_access.h"
 #include "tests/unit/client/expect_error.h"
 #include "tests/unit/client/tensor_fixture.h"
 
@@ -228,6 +229,52 @@ TEST(LayerwiseTyped, ATypeWithoutResultsHasNoTensor) {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].name(), "inference/author");
   EXPECT_LT(Difference(found[0], Forward(graph, 2)[0]), 1e-5);
+}
+
+// Widens rows to 64 columns, or keeps them so wide.
+LayerFunction WideLayer() {
+  constexpr size_t kWide = 64;
+  return [](const LayerBatch& batch) {
+    const auto count = static_cast<size_t>(batch.block.num_dst[0]);
+    const auto rows = batch.rows[0].as<float>();
+    const size_t columns = rows.size() / static_cast<size_t>(batch.rows[0].num_rows());
+    std::vector<Tensor> out{Tensor::Empty(DType::kFloat32, {batch.block.num_dst[0], kWide})};
+    const BlockEdges& edges = batch.block.edges.at(0);
+    for (size_t i = 0; i < count; i++) {
+      for (size_t c = 0; c < kWide; c++) {
+        float& sum = out[0].as<float>()[i * kWide + c];
+        sum = rows[i * columns + c % columns] / 2;
+        for (auto k = static_cast<size_t>(edges.indptr[i]);
+             k < static_cast<size_t>(edges.indptr[i + 1]); k++) {
+          sum += rows[static_cast<size_t>(edges.indices[k]) * columns + (c + 1) % columns] / 8;
+        }
+      }
+    }
+    return out;
+  };
+}
+
+TEST(LayerwiseOnDisk, LayersThatDoNotFitIntoTheMemoryOfTensorsAreOnTheDisk) {
+  constexpr uint64_t kMemory = uint64_t{4} << 20;
+  const RawGraph raw = HomogeneousGraph(60'000, RandomMultigraph(60'000, 120'000, 1));
+  std::vector<Tensor> results;
+  for (const bool bounded : {false, true}) {
+    std::vector<std::string> arguments;
+    if (bounded) arguments = {"--embedding_memory", StrCat(kMemory)};
+    const ServedGraphFixture served(raw, Daemons{{0}, {1}}, 2, arguments);
+    const DistGraph graph(Initialize(served.TrainerOptions(Transport::kAuto)));
+    const auto found = Layerwise(graph, {WideLayer(), WideLayer(), WideLayer()}, FeaturesOf(graph),
+                                 {.batch_size = 1000, .num_workers = 1});
+    results.push_back(All(found.at(0)));
+    if (!bounded) continue;
+    uint64_t resident = 0;
+    for (const auto& port : graph.access()->ports()) {
+      for (const TensorShare& share : port->List()) resident += share.resident_bytes;
+    }
+    EXPECT_GT(results[1].num_bytes(), 2 * kMemory);  // of one of the three layers
+    EXPECT_LE(resident, 2 * kMemory);
+  }
+  EXPECT_TRUE(SameBits(results[0], results[1]));
 }
 
 TEST_F(LayerwiseTest, AMaskChoosesTheNodesOfTheLastLayer) {
