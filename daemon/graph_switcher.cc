@@ -14,7 +14,6 @@
 namespace graphd {
 namespace {
 
-constexpr size_t kMostId = 64;
 // The interval at which versions that nobody uses are looked for.
 constexpr auto kSweepInterval = std::chrono::milliseconds(500);
 
@@ -87,8 +86,8 @@ void GraphSwitcher::Stop() {
 }
 
 void GraphSwitcher::CheckRequest(const SwitchRequest& request) const {
-  if (request.id.empty() || request.id.size() > kMostId) {
-    Throw(ErrorCode::kInvalid, "the id of a version has 1 to ", kMostId, " bytes");
+  if (request.id.empty() || request.id.size() > GraphVersion::kMaxId) {
+    Throw(ErrorCode::kInvalid, "the id of a version has 1 to ", GraphVersion::kMaxId, " bytes");
   }
   if (!request.part_config.empty() && request.part_config.front() != '/') {
     Throw(ErrorCode::kInvalid, "the part config '", request.part_config,

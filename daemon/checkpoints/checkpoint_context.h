@@ -11,6 +11,7 @@
 #include "daemon/requests/request_context.h"
 #include "store/checkpoint/catalog.h"
 #include "store/tensor_host.h"
+#include "wire/bounded.h"
 #include "wire/connection.h"
 
 namespace graphd {
@@ -18,6 +19,11 @@ namespace graphd {
 // Returns a text of a message or, if it has more than `most` bytes, as many as show that.
 inline std::string CopyOf(capnp::Text::Reader text, size_t most) {
   return {text.begin(), std::min(text.size(), most + 1)};
+}
+
+// Returns the name of a file in a checkpoint that a request has. Throws an exception of KJ.
+inline std::string KeptFileOf(capnp::Text::Reader in) {
+  return AsKj([&] { return BoundedText(in, store::kMaxKeptFileName, "a file's name"); });
 }
 
 // The stores that checkpoint calls work on, and the client whose calls they are. Copied by each

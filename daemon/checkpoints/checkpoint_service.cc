@@ -12,6 +12,7 @@
 #include "daemon/requests/wire_ids.h"
 #include "graph/tensor_rows.h"
 #include "store/checkpoint/reader.h"
+#include "wire/bounded.h"
 
 namespace graphd {
 namespace {
@@ -29,13 +30,17 @@ std::set<std::string> ReadNames(capnp::List<capnp::Text>::Reader in) {
   }
   std::set<std::string> names;
   for (const auto name : in) {
-    if (name.size() > kMaxTensorName) {
-      Throw(ErrorCode::kInvalid, "a tensor's name has ", name.size(), " bytes; at most ",
-            kMaxTensorName, " are possible");
-    }
-    names.emplace(name.begin(), name.size());
+    names.insert(BoundedText(name, kMaxTensorName, "a tensor's name"));
   }
   return names;
+}
+
+// Return what a request names. Used on the data thread, in a callback of KJ.
+std::string NameOf(capnp::Text::Reader in) {
+  return AsKj([&] { return BoundedText(in, store::kMaxCheckpointName, "a checkpoint's name"); });
+}
+std::string TensorOf(capnp::Text::Reader in) {
+  return AsKj([&] { return BoundedText(in, kMaxTensorName, "a tensor's name"); });
 }
 
 using store::CheckpointSet;
@@ -101,7 +106,7 @@ kj::Promise<void> CheckpointService::prepare(PrepareContext context) {
       MemoryCharge(account == nullptr ? nullptr : account->Sibling("the checkpoint it makes")));
   return context_.RunOnSaves(
       context_.requests->Begin("checkpoint prepare"), context,
-      [making, names, &catalog = context_.catalog, name = std::string(params.getName().cStr()),
+      [making, names, &catalog = context_.catalog, name = NameOf(params.getName()),
        id = CopyOf(params.getId(), CheckpointSet::kMaxId)] {
         making->Prepare(catalog, name, id, names);
       },
@@ -152,8 +157,8 @@ kj::Promise<void> CheckpointService::readRows(ReadRowsContext context) {
   return context_.RunOnSaves(
       context_.requests->Begin("checkpoint read"), context,
       [rows, &catalog = context_.catalog, &pool = *context_.requests->buffers(),
-       name = std::string(params.getName().cStr()), part = params.getPart(),
-       tensor = std::string(params.getTensor().cStr()), begin = params.getBegin(),
+       name = NameOf(params.getName()), part = params.getPart(),
+       tensor = TensorOf(params.getTensor()), begin = params.getBegin(),
        wanted = params.getCount()] {
         const ShareLocation share = FindShare(catalog, name, part, tensor);
         const store::TableSpec& table = share.table;
@@ -186,7 +191,7 @@ kj::Promise<void> CheckpointService::readFile(ReadFileContext context) {
   return context_.RunOnSaves(
       context_.requests->Begin("checkpoint read_file"), context,
       [data, &catalog = context_.catalog, &pool = *context_.requests->buffers(),
-       name = std::string(params.getName().cStr()), file = std::string(params.getFile().cStr()),
+       name = NameOf(params.getName()), file = KeptFileOf(params.getFile()),
        offset = params.getOffset(), count = params.getCount()] {
         store::CheckCheckpointName(name);
         for (const auto& set : catalog.All()) {
@@ -205,7 +210,7 @@ kj::Promise<void> CheckpointService::delete_(DeleteContext context) {
   AsKj([&] { context_.requests->Require(Role::kOperator, "delete checkpoints"); });
   return context_.RunOnSaves(
       context_.requests->Begin("checkpoint delete"), context,
-      [&catalog = context_.catalog, name = std::string(context.getParams().getName().cStr())] {
+      [&catalog = context_.catalog, name = NameOf(context.getParams().getName())] {
         store::CheckCheckpointName(name);
         for (const auto& set : catalog.All()) {
           if (set->Has(name)) set->Delete(name);
@@ -219,8 +224,8 @@ kj::Promise<void> CheckpointService::originalIds(OriginalIdsContext context) {
   return context_.RunOnSaves(
       context_.requests->Begin("checkpoint original_ids"), context,
       [ids, &catalog = context_.catalog, &pool = *context_.requests->buffers(),
-       name = std::string(params.getName().cStr()), part = params.getPart(),
-       tensor = std::string(params.getTensor().cStr()), first = params.getBegin(),
+       name = NameOf(params.getName()), part = params.getPart(),
+       tensor = TensorOf(params.getTensor()), first = params.getBegin(),
        count = params.getCount()] {
         const ShareLocation share = FindShare(catalog, name, part, tensor);
         const TensorSpec spec = RecordOf(share.table).spec;

@@ -65,7 +65,7 @@ kj::Promise<void> MakingService::addFile(AddFileContext context) {
   std::copy_n(reinterpret_cast<const std::byte*>(data.begin()), data.size(), copy->data());
   return context_.RunOnSaves(
       context_.requests->Begin("checkpoint add_file"), context,
-      [making = making_, copy, size = data.size(), file = std::string(params.getFile().cStr()),
+      [making = making_, copy, size = data.size(), file = KeptFileOf(params.getFile()),
        offset = params.getOffset()] { making->AddFile(file, offset, copy->first(size)); });
 }
 

@@ -269,7 +269,7 @@ kj::Promise<void> EdgeQueries::EdgeIndex(EdgeIndexContext context, const Request
     Throw(ErrorCode::kInvalid, "there is no index of kind ", in.getKind());
   }
   const EdgeIndexSpec spec{static_cast<EdgeIndexKind>(in.getKind()), in.getOutward(), in.getEtype(),
-                           in.getColumn().cStr()};
+                           ReadFeatureName(in.getColumn())};
   CheckEdgeIndexSpec(*partition, spec);
   context.releaseParams();
   std::vector<EdgeIndexSpec> missing;

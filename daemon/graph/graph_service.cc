@@ -10,6 +10,7 @@
 #include "daemon/graph/index_builds.h"
 #include "daemon/graph/sent_rows.h"
 #include "daemon/requests/wire_ids.h"
+#include "wire/graph_messages.h"
 #include "wire/received_graph.h"
 
 namespace graphd {
@@ -90,8 +91,9 @@ kj::Promise<void> GraphService::Gather(GatherContext context, const RequestPtr& 
   requests_.counters().CountCached(params.getCached(), params.getNotCached());
   const bool is_edge = params.getIsEdge();
   const bool encoded = params.getTakesEncoded();
-  const SentRows table(FindFeature(*partition, is_edge, params.getType(), params.getName().cStr()),
-                       encoded);
+  const SentRows table(
+      FindFeature(*partition, is_edge, params.getType(), ReadFeatureName(params.getName())),
+      encoded);
   const TypeIds all_ids(partition->meta().book, is_edge, params.getType());
   WireIds ids(params.getIds(), all_ids.count(), *requests_.buffers());
   const size_t rows = ids.size(), row_bytes = std::max<size_t>(table.row_bytes(), 1);
@@ -120,9 +122,9 @@ kj::Promise<void> GraphService::Slice(SliceContext context, const RequestPtr& re
   auto params = context.getParams();
   auto partition = graph_.Find(params.getPart());
   const bool encoded = params.getTakesEncoded();
-  const SentRows table(
-      FindFeature(*partition, params.getIsEdge(), params.getType(), params.getName().cStr()),
-      encoded);
+  const SentRows table(FindFeature(*partition, params.getIsEdge(), params.getType(),
+                                   ReadFeatureName(params.getName())),
+                       encoded);
   const int64_t begin = params.getBegin(), count = params.getCount();
   if (begin < 0 || count < 0 || begin > table.num_rows() || count > table.num_rows() - begin) {
     Throw(ErrorCode::kInvalid, "rows ", begin, " to ", begin, "+", count, " are outside 0..",

@@ -19,6 +19,8 @@ namespace graphd {
 
 // A version of the graph that a daemon serves. It does not change.
 struct GraphVersion {
+  static constexpr size_t kMaxId = 64;  // bytes
+
   // The id that all daemons of a server have for it, from the switch that brought it; empty if it
   // is the one that the server was first started with.
   std::string id;

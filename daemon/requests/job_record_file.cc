@@ -15,7 +15,7 @@
 
 #include "base/strings.h"
 #include "requests/job_records.capnp.h"
-#include "wire/bounded_list.h"
+#include "wire/bounded.h"
 
 namespace graphd {
 namespace {

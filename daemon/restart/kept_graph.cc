@@ -13,7 +13,7 @@
 #include "base/strings.h"
 #include "format/io/checksum.h"
 #include "restart/kept_graph.capnp.h"
-#include "wire/bounded_list.h"
+#include "wire/bounded.h"
 #include "wire/graph_messages.h"
 #include "wire/received_graph.h"
 

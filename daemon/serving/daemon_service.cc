@@ -7,7 +7,9 @@
 #include "daemon/serving/control_service.h"
 #include "daemon/serving/graph_session.h"
 #include "daemon/serving/server_status.h"
+#include "wire/bounded.h"
 #include "wire/graph_messages.h"
+#include "wire/ip_config.h"
 #include "wire/status.h"
 
 namespace graphd {
@@ -126,7 +128,7 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
   try {
     auto params = context.getParams();
     CheckHello(params.getHello(), "the client at " + peer_.text);
-    const std::string name = params.getServerName().cStr();
+    const std::string name = BoundedText(params.getServerName(), kMaxServerName, "a server's name");
     if (!name.empty() && name != info_.server_name) {
       Throw(ErrorCode::kNotFound, "this graphd serves under the name '", info_.server_name,
             "', not '", name, "'; check --server_name and the ports in ip_config");
@@ -138,7 +140,10 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
     if (attached_) Throw(ErrorCode::kExists, "this connection is attached already; open another");
     auto membership = context_.jobs.Join(ReadMember(params.getMember()), peer_, ended_.fulfill);
     std::optional<std::string> wanted;
-    if (params.hasWantVersion()) wanted = params.getWantVersion().cStr();
+    if (params.hasWantVersion()) {
+      wanted =
+          BoundedText(params.getWantVersion(), GraphVersion::kMaxId, "the id of a graph's version");
+    }
     // Launchers read nothing of the graph, and attach to each daemon on its own: they don't decide
     // which version the job has.
     VersionPtr version = membership->role() == JobRole::kLauncher
@@ -236,7 +241,8 @@ kj::Promise<void> DaemonService::report(ReportContext context) {
     CheckHello(params.getHello(), "the client at " + peer_.text);
     context_.access.Require(peer_, Role::kReader, "run a job here");
     JobRecord record = ReadRecord(params.getRecord());
-    const std::string secret = params.getSecret().cStr();
+    const std::string secret =
+        BoundedText(params.getSecret(), JobRegistry::kMaxSecret, "the job's secret");
     context_.jobs.CheckReport(record.job_id, secret, peer_);
     const std::vector<JobHost> known = context_.board.Report(std::move(record), secret, peer_);
     auto hosts = context.getResults().initHosts(static_cast<kj::uint>(known.size()));

@@ -83,6 +83,7 @@ void Truncate(std::string& text, size_t size) {
   if (text.size() <= size) return;
   while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) size--;
   text.resize(size);
+  text.shrink_to_fit();
 }
 
 std::string Printable(std::string text) {

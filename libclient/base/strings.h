@@ -41,7 +41,7 @@ int64_t ParseInt(std::string_view text, std::string_view what, int64_t min = INT
 // Returns whether the text is valid UTF-8, which JSON needs.
 bool IsUtf8(std::string_view text) noexcept;
 
-// Truncates a text of UTF-8 to at most `size` bytes, but not within a character.
+// Truncates a text of UTF-8 to at most `size` bytes, but not within a character; frees the rest.
 void Truncate(std::string& text, size_t size);
 
 // Replaces the control characters of a text by blanks, for a terminal.

@@ -8,7 +8,6 @@
 namespace graphd {
 namespace {
 
-constexpr size_t kMaxExtents = 8;
 constexpr uint64_t kMaxRowBytes = uint64_t{1} << 24;
 constexpr int64_t kMaxRows = int64_t{1} << 48;
 

@@ -8,7 +8,7 @@
 
 namespace graphd {
 
-inline constexpr size_t kMaxTensorName = 255;  // bytes
+inline constexpr size_t kMaxTensorName = 255, kMaxExtents = 8;  // bytes; extents of a row
 
 // The distribution of a tensor's rows over partitions: an id map, and the type in it that the rows
 // belong to.

@@ -154,11 +154,16 @@ wire::Daemon::Client Connection::Bootstrap() {
 }
 
 kj::Exception ToKj(const Error& error) {
+  std::string text = error.what();
+  if (text.size() > kMaxErrorText) {
+    Truncate(text, kMaxErrorText);
+    text += "...";
+  }
   auto type = kj::Exception::Type::FAILED;
   if (error.code() == ErrorCode::kOverloaded) type = kj::Exception::Type::OVERLOADED;
   return kj::Exception(
       type, __FILE__, __LINE__,
-      kj::heapString(StrCat(kMark, ErrorCodeName(error.code()), "] ", error.what()).c_str()));
+      kj::heapString(StrCat(kMark, ErrorCodeName(error.code()), "] ", text).c_str()));
 }
 
 Error FromKj(const kj::Exception& exception, const std::string& peer) {

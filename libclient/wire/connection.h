@@ -80,7 +80,9 @@ class Connection {
 
 // Convert errors to RPC exceptions and back: code and message are preserved. Exceptions that are
 // not graphd's become kUnavailable (disconnected), kOverloaded, kVersion (unimplemented) or
-// kInternal.
+// kInternal. Texts are cut after kMaxErrorText bytes, because an answer that is an error is charged
+// to nobody while a client does not read it.
+inline constexpr size_t kMaxErrorText = 4096;
 kj::Exception ToKj(const Error& error);
 Error FromKj(const kj::Exception& exception, const std::string& peer);
 // Calls f and converts an Error that it throws with ToKj. Needed in KJ's callbacks, which do not

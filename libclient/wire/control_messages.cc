@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/control_messages.h"
 
-#include "wire/bounded_list.h"
+#include "wire/bounded.h"
 
 namespace graphd {
 

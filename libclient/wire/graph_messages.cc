@@ -2,11 +2,13 @@
 #include "wire/graph_messages.h"
 
 #include "base/strings.h"
-#include "wire/bounded_list.h"
+#include "wire/bounded.h"
 #include "wire/received_graph.h"
 
 namespace graphd {
 namespace {
+
+constexpr size_t kMaxVersion = 256;  // bytes
 
 std::vector<int64_t> ReadShape(capnp::List<int64_t>::Reader in) {
   std::vector<int64_t> shape;
@@ -46,9 +48,14 @@ void WriteHello(wire::Hello::Builder hello) {
 
 void CheckHello(wire::Hello::Reader hello, const std::string& peer) {
   if (hello.getProtocol() == wire::PROTOCOL_VERSION) return;
-  Throw(ErrorCode::kVersion, peer, " (version ", hello.getVersion().cStr(), ") speaks protocol ",
+  Throw(ErrorCode::kVersion, peer, " (version ",
+        BoundedText(hello.getVersion(), kMaxVersion, "its version"), ") speaks protocol ",
         hello.getProtocol(), ", this side (version " GRAPHD_VERSION ") protocol ",
         wire::PROTOCOL_VERSION, "; install the same graphd release on both");
+}
+
+std::string ReadFeatureName(capnp::Text::Reader in) {
+  return BoundedText(in, kMaxFeatureName, "the name of a feature");
 }
 
 void WriteGraph(const GraphMeta& meta, wire::Graph::Builder out) {

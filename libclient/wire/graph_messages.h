@@ -17,6 +17,12 @@ void WriteHello(wire::Hello::Builder hello);
 // Throws Error(kVersion), with both versions and what to upgrade, unless the protocols agree.
 void CheckHello(wire::Hello::Reader hello, const std::string& peer);
 
+inline constexpr size_t kMaxFeatureName = size_t{64} << 10;  // bytes, in a request
+
+// Returns the name of a feature that a request has. Throws Error(kInvalid) if it is longer than
+// kMaxFeatureName.
+std::string ReadFeatureName(capnp::Text::Reader in);
+
 // Writes the graph, for ReceivedGraph. Of owners that are sent separately, it writes the number
 // only.
 void WriteGraph(const GraphMeta& meta, wire::Graph::Builder out);

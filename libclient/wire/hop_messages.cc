@@ -80,7 +80,7 @@ ReceivedRule ReadRule(wire::SamplingRule::Reader in) {
   rule.method = static_cast<SamplingMethod>(in.getMethod());
   rule.fanout = in.getFanout();
   rule.replace = in.getReplace();
-  rule.column = in.getColumn().cStr();
+  rule.column = ReadFeatureName(in.getColumn());
   rule.largest = in.getLargest();
   rule.inclusive = in.getInclusive();
   return received;
@@ -93,7 +93,7 @@ void WriteSeedRows(const SeedRows& rows, wire::SeedRows::Builder out) {
 }
 
 SeedRows ReadSeedRows(wire::SeedRows::Reader in) {
-  return {in.getSeeds(), in.getBegin(), in.getName().cStr()};
+  return {in.getSeeds(), in.getBegin(), ReadFeatureName(in.getName())};
 }
 
 }  // namespace graphd

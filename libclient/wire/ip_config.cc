@@ -260,7 +260,7 @@ std::string OtherSocketsHint(const std::string& socket_path) {
 }
 
 void CheckServerName(const std::string& name) {
-  bool good = !name.empty() && name.size() <= 64 && name[0] != '.' && name[0] != '-';
+  bool good = !name.empty() && name.size() <= kMaxServerName && name[0] != '.' && name[0] != '-';
   for (char c : name) {
     good =
         good && (std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.');

@@ -86,6 +86,7 @@ bool IsUnknownServer(const std::string& socket_path);
 // Returns a hint for an error about a socket that does not exist: the ports of the server's other
 // sockets or, if there are none, other servers.
 std::string OtherSocketsHint(const std::string& socket_path);
+inline constexpr size_t kMaxServerName = 64;  // bytes
 // Throws Error(kInvalid) unless the name has 1 to 64 letters, digits, '-', '_' and '.', and does
 // not begin with '.' or '-': it becomes part of paths and unit names.
 void CheckServerName(const std::string& name);

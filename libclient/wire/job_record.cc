@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/strings.h"
-#include "wire/bounded_list.h"
+#include "wire/bounded.h"
 
 namespace graphd {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/memory_limit.h"
 #include "base/strings.h"
-#include "wire/bounded_list.h"
+#include "wire/bounded.h"
 
 namespace graphd {
 namespace {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/tensor_messages.h"
 
+#include "graph/tensor_rows.h"
+#include "wire/bounded.h"
+
 namespace graphd {
 
 void WriteTensorSpec(const TensorSpec& spec, wire::TensorSpec::Builder out) {
@@ -22,12 +25,16 @@ void WriteTensorSpec(const TensorSpec& spec, wire::TensorSpec::Builder out) {
 
 TensorSpec ReadTensorSpec(wire::TensorSpec::Reader in) {
   TensorSpec spec;
-  spec.name = in.getName().cStr();
+  spec.name = BoundedText(in.getName(), kMaxTensorName, "the name of a tensor");
   spec.persistent = in.getPersistent();
   spec.policy = static_cast<TensorPolicy>(in.getPolicy());
   spec.type = in.getType();
   spec.rows = in.getRows();
   spec.dtype = static_cast<DType>(in.getDtype());
+  if (in.getRowShape().size() > kMaxExtents) {
+    Throw(ErrorCode::kInvalid, "tensor '", spec.name, "' has ", in.getRowShape().size(),
+          " extents after the first; at most ", kMaxExtents, " are possible");
+  }
   for (const int64_t extent : in.getRowShape()) spec.row_shape.push_back(extent);
   const auto initializer = in.getInitializer();
   spec.initializer = {static_cast<InitKind>(initializer.getKind()), initializer.getA(),

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "wire/bounded_list.h"
+#include "wire/bounded.h"
 
 namespace graphd {
 

@@ -28,7 +28,7 @@
 #include "tests/fuzz/support/target.h"
 #include "tests/fuzz/support/wire_input.h"
 #include "tests/unit/format/raw_graph_samples.h"
-#include "wire/bounded_list.h"
+#include "wire/bounded.h"
 #include "wire/graph_messages.h"
 
 // Takes over the graph that an earlier process left with the service manager, after the input has

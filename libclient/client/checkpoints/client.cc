@@ -14,7 +14,7 @@
 #include "client/link/restart_count.h"
 #include "store/checkpoint/set.h"
 #include "store/rows/apply_rule.h"
-#include "wire/bounded_list.h"
+#include "wire/bounded.h"
 #include "wire/graph_messages.h"
 #include "wire/tensor_messages.h"
 

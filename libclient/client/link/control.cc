@@ -8,7 +8,7 @@
 
 #include "base/interrupt.h"
 #include "base/strings.h"
-#include "wire/bounded_list.h"
+#include "wire/bounded.h"
 #include "wire/connection.h"
 #include "wire/graph_messages.h"
 #include "wire/ip_config.h"

@@ -15,7 +15,7 @@
 #include "client/link/retry.h"
 #include "client/link/take_descriptor.h"
 #include "client/link/tell_reads.h"
-#include "wire/bounded_list.h"
+#include "wire/bounded.h"
 #include "wire/graph_messages.h"
 
 namespace graphd {

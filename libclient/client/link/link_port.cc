@@ -8,7 +8,7 @@
 #include "client/link/row_calls.h"
 #include "client/link/take_descriptor.h"
 #include "sampling/gather.h"
-#include "wire/bounded_list.h"
+#include "wire/bounded.h"
 #include "wire/id_arrays.h"
 #include "wire/tensor_messages.h"
 

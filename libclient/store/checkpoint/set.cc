@@ -23,7 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kKeptOpen = 4;
-constexpr size_t kMaxCheckpointName = 128, kMaxFileName = 200;
 constexpr const char* kManifestFile = "manifest.json";
 constexpr const char* kIdFile = "id";
 constexpr const char* kDataDirectory = "data/";
@@ -71,8 +70,8 @@ void CheckKeptFileName(const std::string& name) {
   const bool good = std::all_of(name.begin(), name.end(), [](char c) {
     return static_cast<unsigned char>(c) >= 32 && c != 127 && c != '/';
   });
-  if (!good || name.empty() || name.size() > kMaxFileName || name == "." || name == "..") {
-    Throw(ErrorCode::kInvalid, "a file's name in a checkpoint is 1 to ", kMaxFileName,
+  if (!good || name.empty() || name.size() > kMaxKeptFileName || name == "." || name == "..") {
+    Throw(ErrorCode::kInvalid, "a file's name in a checkpoint is 1 to ", kMaxKeptFileName,
           " bytes without '/' and control characters");
   }
 }

@@ -30,6 +30,8 @@
 
 namespace graphd::store {
 
+inline constexpr size_t kMaxCheckpointName = 128, kMaxKeptFileName = 200;  // bytes
+
 // Throws Error(kInvalid) unless the text is a valid name of a checkpoint: 1 to 128 characters
 // A-Z a-z 0-9 . _ -, not beginning with '.'.
 void CheckCheckpointName(const std::string& name);

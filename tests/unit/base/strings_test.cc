@@ -17,5 +17,12 @@ TEST(Strings, Utf8IsToldFromOtherBytes) {
   }
 }
 
+TEST(Strings, ATruncatedTextHasWholeCharactersAndKeepsNoMemory) {
+  std::string text = "ab\u20ac" + std::string(size_t{1} << 20, 'x');
+  Truncate(text, 4);
+  EXPECT_EQ(text, "ab");
+  EXPECT_LT(text.capacity(), 100U);
+}
+
 }  // namespace
 }  // namespace graphd

@@ -187,5 +187,11 @@ TEST(ErrorMapping, CodeAndMessageArePreserved) {
             ErrorCode::kUnavailable);
 }
 
+TEST(ErrorMapping, ALongTextIsCut) {
+  const std::string text(10 << 20, 'x');
+  const std::string got = FromKj(ToKj(Error(ErrorCode::kNotFound, text)), "peer").what();
+  EXPECT_EQ(got, text.substr(0, kMaxErrorText) + "...");
+}
+
 }  // namespace
 }  // namespace graphd

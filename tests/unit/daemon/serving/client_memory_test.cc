@@ -90,9 +90,9 @@ class SilentClient {
       fill(call.initParams().getContent().initAs<Params>());
     });
   }
-  bool AskForRows(int64_t count) {
+  bool AskForRows(int64_t count, const std::string& name = "feat") {
     return Call<wire::Session::SliceParams>(kSliceMethod, [&](auto params) {
-      params.setName("feat");
+      params.setName(name);
       params.setCount(count);
     });
   }
@@ -205,6 +205,20 @@ TEST_F(ClientMemory, AnswersThatNobodyReadsAreBoundedAndTheirMemoryIsGivenBack) 
     ReadAsATrainer();
   }
   ExpectSoonAtMost(before + 24 * kMiB);
+}
+
+TEST_F(ClientMemory, ErrorsAboutLongNamesThatNobodyReadsAreBounded) {
+  ReadAsATrainer();
+  const uint64_t before = ResidentBytes();
+  const std::string name(8 * kMiB, 'n');
+  std::vector<std::unique_ptr<SilentClient>> clients;
+  for (int i = 0; i < 4; i++) {
+    clients.push_back(Attach(StrCat("greedy ", i)));
+    for (int call = 0; call < 40 && clients.back()->AskForRows(0, name); call++) {
+    }
+  }
+  ReadAsATrainer();
+  EXPECT_LT(ResidentBytes(), before + kMostGrowth);
 }
 
 TEST_F(ClientMemory, CallsThatAreNeverFinishedCloseTheConnection) {

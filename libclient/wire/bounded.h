@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <capnp/blob.h>
 #include <capnp/list.h>
+
+#include <string>
 
 #include "base/strings.h"
 
@@ -19,6 +22,17 @@ List BoundedList(List list, const char* what) {
           kMaxListed);
   }
   return list;
+}
+
+// Returns a copy of a text from a message. Throws Error(kInvalid), naming `what` ("the name of a
+// feature"), if it has more than `most` bytes: copies and the errors that quote them are not
+// charged to anybody, and a message may be large.
+inline std::string BoundedText(capnp::Text::Reader text, size_t most, const char* what) {
+  if (text.size() > most) {
+    Throw(ErrorCode::kInvalid, what, " has ", text.size(), " bytes; at most ", most,
+          " are possible");
+  }
+  return {text.begin(), text.size()};
 }
 
 }  // namespace graphd
