@@ -111,8 +111,9 @@ void JobRegistry::CheckReport(const std::string& job_id, const std::string& secr
 std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, const Peer& peer,
                                                            std::function<void()> on_end) {
   CheckSizes(member.job_id, member.secret);
-  if (member.world_size < 1) {
-    Throw(ErrorCode::kInvalid, "the job has ", member.world_size, " trainers; expected 1 or more");
+  if (member.world_size < 1 || member.world_size > kMaxWorldSize) {
+    Throw(ErrorCode::kInvalid, "the job has ", member.world_size, " trainers; expected 1 to ",
+          kMaxWorldSize);
   }
   Truncate(member.command, kMaxCommand);
   Callbacks afterwards;
@@ -182,7 +183,9 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Add(JobMember member, cons
               " is attached already (pid ", status.pid, ")");
       }
     }
-    job.left.erase(member.rank);
+    if (const auto rank = static_cast<size_t>(member.rank); rank < job.left.size()) {
+      job.left[rank] = false;
+    }
   }
   job.members[key] = {member.role, member.rank, peer.pid, peer.text, member.attempt};
   if (on_end) job.on_end[key] = std::move(on_end);
@@ -303,7 +306,9 @@ void JobRegistry::Leave(const std::string& job_id, uint64_t key) {
     job.on_end.erase(key);
     if (member.role == JobRole::kTrainer && member.attempt == job.attempt) {
       rank = member.rank;
-      job.left.insert(rank);
+      const auto at = static_cast<size_t>(rank);
+      if (job.left.size() <= at) job.left.resize(at + 1);
+      job.left[at] = true;
       job.waiting.erase(rank);
       failed.swap(job.waiting);
       if (observer_ != nullptr) observer_->TrainerLeft(job_id, rank);
@@ -340,8 +345,10 @@ kj::Promise<void> JobRegistry::Wait(const std::string& job_id, uint64_t key, kj:
       Throw(ErrorCode::kDenied, "barrier: job ", job_id, " was started again (attempt ",
             job.attempt, "), and this trainer is of attempt ", member.attempt, "; it should end");
     }
-    if (!job.left.empty()) {
-      Throw(ErrorCode::kUnavailable, "barrier: trainer ", *job.left.begin(), " has left the job");
+    const auto left = std::find(job.left.begin(), job.left.end(), true);
+    if (left != job.left.end()) {
+      Throw(ErrorCode::kUnavailable, "barrier: trainer ", left - job.left.begin(),
+            " has left the job");
     }
     ticket = next_key_++;
     if (!job.waiting.try_emplace(rank, Job::Waiter{ticket, kj::mv(pair.fulfiller)}).second) {

@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -109,12 +108,12 @@ class JobRegistry {
   // of a later attempt attaches, so that those of earlier ones change nothing any more; it must not
   // throw. Throws Error(kDenied) for another secret or, if there is none, another user, for a job
   // that an operator has ended, and for a new one while jobs are refused; Error(kInvalid) for a
-  // rank outside the world or a world size other than the job's, Error(kExists) for a rank that is
-  // attached already. A trainer of a later attempt forgets those of earlier ones: they no longer
-  // count as attached or as having left, and the world may have another size. One of an earlier
-  // attempt is refused with Error(kDenied), so that it does not try again. Throws
-  // Error(kOverloaded) beyond kMaxJobs or kMaxMembers, Error(kUnavailable) once the daemon shuts
-  // down.
+  // rank outside the world, a world of more than kMaxWorldSize or a world size other than the
+  // job's, Error(kExists) for a rank that is attached already. A trainer of a later attempt forgets
+  // those of earlier ones: they no longer count as attached or as having left, and the world may
+  // have another size. One of an earlier attempt is refused with Error(kDenied), so that it does
+  // not try again. Throws Error(kOverloaded) beyond kMaxJobs or kMaxMembers, Error(kUnavailable)
+  // once the daemon shuts down.
   std::unique_ptr<Membership> Join(JobMember member, const Peer& peer,
                                    std::function<void()> on_end = {});
 
@@ -154,7 +153,8 @@ class JobRegistry {
   size_t num_jobs() const;
 
   static constexpr size_t kMaxJobs = 1024;
-  static constexpr size_t kMaxMembers = 65536;
+  static constexpr int kMaxWorldSize = 65536;
+  static constexpr size_t kMaxMembers = kMaxWorldSize;
   static constexpr size_t kMaxJobId = 256;
   static constexpr size_t kMaxSecret = 256;
   static constexpr size_t kMaxRemembered = 4096;  // jobs of a user that have left
@@ -183,8 +183,8 @@ class JobRegistry {
     std::shared_ptr<JobCounters> counters = std::make_shared<JobCounters>();
     std::map<uint64_t, MemberStatus> members;
     std::map<uint64_t, std::function<void()>>
-        on_end;          // the callbacks of members that have given one
-    std::set<int> left;  // ranks of trainers that are no longer attached
+        on_end;              // the callbacks of members that have given one
+    std::vector<bool> left;  // by rank: whether the trainer is no longer attached
     struct Waiter {
       uint64_t ticket;
       kj::Own<kj::CrossThreadPromiseFulfiller<void>> fulfiller;

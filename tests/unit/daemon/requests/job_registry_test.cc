@@ -40,9 +40,9 @@ class JobRegistryTest : public ::testing::Test, public JobRegistry::Observer {
     return registry_.Join(member, {true, 1, 1000, {}, "unix"}, std::move(on_end));
   }
   // Joins and leaves at once. Returns what that threw.
-  std::string Refusal(const std::string& job) {
+  std::string Refusal(const std::string& job, int rank = 0, int world_size = 1) {
     try {
-      Join(job);
+      Join(job, rank, world_size);
       return "no error";
     } catch (const Error& error) {
       return StrCat(ErrorCodeName(error.code()), ": ", error.what());
@@ -119,6 +119,36 @@ TEST_F(JobRegistryTest, ReportsALaterAttemptOnceAndRefusesTrainersOfEarlierOnes)
   EXPECT_THROW(Join("night", 1, 2, {}, 1), Error);
   outdated = nullptr;
   EXPECT_THAT(told_, ElementsAre("attempt 2 of night"));
+}
+
+// The registry keeps which ranks have left, so the number of ranks has a bound.
+TEST_F(JobRegistryTest, RefusesWorldsThatAreTooLarge) {
+  constexpr int kMost = JobRegistry::kMaxWorldSize;
+  EXPECT_EQ(Refusal("large", kMost - 1, kMost), "no error");
+  EXPECT_THAT(Refusal("larger", kMost, kMost + 1),
+              HasSubstr("invalid: the job has 65537 trainers; expected 1 to 65536"));
+}
+
+TEST_F(JobRegistryTest, BarriersFailWhileATrainerThatHasLeftIsAway) {
+  auto io = kj::setupAsyncIo();
+  kj::Timer& timer = io.provider->getTimer();
+  const auto wait = [&](JobRegistry::Membership& member) -> std::string {
+    try {
+      member.Barrier(timer, std::chrono::milliseconds(1)).wait(io.waitScope);
+      return "no error";
+    } catch (const Error& error) {
+      return error.what();
+    } catch (const kj::Exception& exception) {
+      return FromKj(exception, "peer").what();
+    }
+  };
+  const auto first = Join("job", 0, 3);
+  for (const int rank : {2, 1, 2}) Join("job", rank, 3);
+  EXPECT_EQ(wait(*first), "barrier: trainer 1 has left the job");
+  const auto second = Join("job", 1, 3);
+  EXPECT_EQ(wait(*first), "barrier: trainer 2 has left the job");
+  const auto third = Join("job", 2, 3);
+  EXPECT_THAT(wait(*first), StartsWith("barrier: ranks 1, 2 did not come within 1 ms"));
 }
 
 TEST_F(JobRegistryTest, EndsAJobAndRefusesItAfterwards) {
