@@ -53,16 +53,18 @@ void HopJob::AddSeeds(wire::Session::HopParams::Reader params) {
     const ReceivedSeeds list = ReadSeeds(in);
     const NodeTypeId ntype = list.ntype;
     CheckType(ntype, meta.schema.num_ntypes(), "node");
+    // A message can name the same ids in many lists, so check before they are copied.
+    const int64_t nodes = meta.book.nodes().count(ntype);
+    total += list.ids.size() / IdBytes(nodes);
+    if (total > kMaxIds) {
+      Throw(ErrorCode::kOverloaded, total, " seeds in one hop, at most ", kMaxIds,
+            " are accepted; split it into several");
+    }
     copies_.Add(list.streams.size() + list.times.size());
-    SeedWork seeds{ntype, WireIds(list.ids, meta.book.nodes().count(ntype), *buffers_), {}, {}};
+    SeedWork seeds{ntype, WireIds(list.ids, nodes, *buffers_), {}, {}};
     seeds.streams = CopyNumbers<uint32_t>(list.streams, seeds.ids.size(), "streams");
     seeds.times = CopyNumbers<uint64_t>(list.times, seeds.ids.size(), "times");
-    total += seeds.ids.size();
     seeds_.push_back(std::move(seeds));
-  }
-  if (total > kMaxIds) {
-    Throw(ErrorCode::kOverloaded, total, " seeds in one hop, at most ", kMaxIds,
-          " are accepted; split it into several");
   }
 }
 
