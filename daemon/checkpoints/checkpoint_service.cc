@@ -2,11 +2,12 @@
 #include "daemon/checkpoints/checkpoint_service.h"
 
 #include <algorithm>
-#include <iterator>
+#include <climits>
 #include <set>
 
 #include "base/file.h"
 #include "base/strings.h"
+#include "daemon/checkpoints/checkpoint_page.h"
 #include "daemon/checkpoints/making_service.h"
 #include "daemon/checkpoints/original_ids.h"
 #include "daemon/requests/wire_ids.h"
@@ -38,6 +39,9 @@ std::set<std::string> ReadNames(capnp::List<capnp::Text>::Reader in) {
 // Return what a request names. Used on the data thread, in a callback of KJ.
 std::string NameOf(capnp::Text::Reader in) {
   return AsKj([&] { return BoundedText(in, store::kMaxCheckpointName, "a checkpoint's name"); });
+}
+std::string AfterOf(capnp::Text::Reader in) {
+  return AsKj([&] { return BoundedText(in, NAME_MAX, "the name of a checkpoint before"); });
 }
 std::string TensorOf(capnp::Text::Reader in) {
   return AsKj([&] { return BoundedText(in, kMaxTensorName, "a tensor's name"); });
@@ -117,35 +121,13 @@ kj::Promise<void> CheckpointService::prepare(PrepareContext context) {
 }
 
 kj::Promise<void> CheckpointService::list(ListContext context) {
-  struct Found {
-    std::vector<CheckpointSet::Entry> entries;
-    MemoryCharge charge;
-  };
-  auto found = std::make_shared<Found>(Found{{}, context_.requests->NewCharge()});
+  auto page = std::make_shared<CheckpointPage>(context_.requests->NewCharge());
   return context_.RunOnSaves(
       context_.requests->Begin("checkpoint list"), context,
-      [found, &catalog = context_.catalog] {
-        for (const auto& set : catalog.All()) {
-          auto entries = set->List([&](size_t bytes) { found->charge.Add(bytes); });
-          std::move(entries.begin(), entries.end(), std::back_inserter(found->entries));
-        }
+      [page, &catalog = context_.catalog, after = AfterOf(context.getParams().getAfter())] {
+        page->Fill(catalog, after);
       },
-      [found](ListResults::Builder results) {
-        auto out = results.initCheckpoints(static_cast<kj::uint>(found->entries.size()));
-        for (kj::uint i = 0; i < out.size(); i++) {
-          const CheckpointSet::Entry& entry = found->entries[i];
-          out[i].setName(entry.name);
-          out[i].setId(entry.id);
-          out[i].setManifest(entry.manifest);
-          out[i].setBytes(entry.bytes);
-          out[i].setTrouble(entry.trouble);
-          std::set<PartId> parts;
-          for (const store::TableSpec& table : entry.tables) parts.insert(RecordOf(table).part);
-          auto list = out[i].initParts(static_cast<kj::uint>(parts.size()));
-          kj::uint at = 0;
-          for (const PartId part : parts) list.set(at++, part);
-        }
-      });
+      [page](ListResults::Builder results) { page->Write(results); });
 }
 
 kj::Promise<void> CheckpointService::readRows(ReadRowsContext context) {

@@ -481,7 +481,9 @@ interface Checkpoints {
   # written. `id` distinguishes the parts of this attempt from those of another attempt of the same
   # name.
   prepare @0 (name :Text, tensors :List(Text), id :Text) -> (making :Making);
-  list @1 () -> (checkpoints :List(CheckpointInfo));
+  # Returns the checkpoints whose names come after `after`, sorted by name; with `more`, there are
+  # others after the last one, which did not fit into the answer.
+  list @1 (after :Text) -> (checkpoints :List(CheckpointInfo), more :Bool);
   # Returns rows [begin, begin + count) of one partition's share, fewer only at its end, and the
   # optimiser's state of each.
   readRows @2 (name :Text, part :Int32, tensor :Text, begin :Int64, count :Int64)

@@ -391,9 +391,12 @@ void Calls::CallCheckpoints(Client& client, int call) {
         client.making = Send(kj::mv(request)).getMaking();
         return;
       }
-      case 2:
-        Send(service->listRequest());
+      case 2: {
+        auto request = service->listRequest();
+        if (data_.ConsumeBool()) request.setAfter(Name());
+        Send(kj::mv(request));
         return;
+      }
       case 3: {
         auto request = service->readRowsRequest();
         request.setName(Name());

@@ -169,8 +169,12 @@ std::vector<CheckpointClient::Found> CheckpointClient::FindAll() {
     Peer* peer;
   };
   std::vector<Entry> entries;  // filled on the RPC thread
-  OnAll("listing checkpoints", options_.timeout, [&entries](Peer& peer) {
-    return peer.checkpoints().listRequest().send().then([&entries, &peer](auto&& response) {
+  // Each answer has some of them, since the manifests of all may not fit into one message.
+  using List = std::function<kj::Promise<void>(Peer & peer, const std::string& after)>;
+  const List list = [&entries, &list](Peer& peer, const std::string& after) {
+    auto request = peer.checkpoints().listRequest();
+    request.setAfter(after);
+    return request.send().then([&entries, &list, &peer](auto&& response) -> kj::Promise<void> {
       for (auto each : BoundedList(response.getCheckpoints(), "checkpoints")) {
         Entry entry{each.getName().cStr(),
                     each.getId().cStr(),
@@ -181,8 +185,11 @@ std::vector<CheckpointClient::Found> CheckpointClient::FindAll() {
         for (const PartId part : each.getParts()) entry.parts.push_back(part);
         entries.push_back(std::move(entry));
       }
+      if (!response.getMore() || response.getCheckpoints().size() == 0) return kj::READY_NOW;
+      return list(peer, std::string(entries.back().name));
     });
-  });
+  };
+  OnAll("listing checkpoints", options_.timeout, [&list](Peer& peer) { return list(peer, ""); });
   std::map<std::string, Found> by_name;
   for (const Entry& entry : entries) {
     Found& found = by_name[entry.name];

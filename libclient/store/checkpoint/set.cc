@@ -177,34 +177,26 @@ std::vector<std::string> CheckpointSet::Names() const {
   return names;
 }
 
-std::vector<CheckpointSet::Entry> CheckpointSet::List(
-    const std::function<void(size_t bytes)>& reserve) const {
-  std::vector<Entry> all;
-  for (const std::string& name : Names()) {
-    Entry entry;
-    entry.name = name;
-    try {
-      const CheckpointChecksums sums(PathOf(name));
-      for (const char* const file : {kIdFile, kManifestFile, "data/tables.json"}) {
-        sums.Verify(file);
-      }
-      entry.id = ReadTextFile(StrCat(PathOf(name), "/", kIdFile));
-      const std::string manifest = StrCat(PathOf(name), "/", kManifestFile);
-      if (FileExists(manifest)) entry.manifest = ReadTextFile(manifest);
-      for (CheckpointTable& table : ReadCheckpointTables(PathOf(name) + "/data")) {
-        entry.tables.push_back(std::move(table.spec));
-      }
-    } catch (const Error& error) {
-      if (!FileExists(PathOf(name))) continue;  // it was deleted meanwhile
-      entry = {};
-      entry.name = name;
-      entry.trouble = error.what();
+std::optional<CheckpointSet::Entry> CheckpointSet::Describe(const std::string& name) const {
+  Entry entry;
+  entry.name = name;
+  try {
+    const CheckpointChecksums sums(PathOf(name));
+    for (const char* const file : {kIdFile, kManifestFile, "data/tables.json"}) sums.Verify(file);
+    entry.id = ReadTextFile(StrCat(PathOf(name), "/", kIdFile));
+    const std::string manifest = StrCat(PathOf(name), "/", kManifestFile);
+    if (FileExists(manifest)) entry.manifest = ReadTextFile(manifest);
+    for (CheckpointTable& table : ReadCheckpointTables(PathOf(name) + "/data")) {
+      entry.tables.push_back(std::move(table.spec));
     }
-    entry.bytes = BytesIn(PathOf(name));
-    if (reserve) reserve(sizeof entry + entry.manifest.size() + entry.trouble.size());
-    all.push_back(std::move(entry));
+  } catch (const Error& error) {
+    if (!FileExists(PathOf(name))) return {};
+    entry = {};
+    entry.name = name;
+    entry.trouble = error.what();
   }
-  return all;
+  entry.bytes = BytesIn(PathOf(name));
+  return entry;
 }
 
 void CheckpointSet::CheckThere(const std::string& name) const {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -93,13 +93,14 @@ class CheckpointSet {
     std::string manifest;  // empty if it is on another machine
     std::vector<TableSpec> tables;
     uint64_t bytes = 0;
-    // The damage that List found, which does not read everything. If not empty, id, manifest and
-    // tables are.
+    // The damage that Describe found, which does not read everything. If not empty, id, manifest
+    // and tables are.
     std::string trouble;
   };
-  // Returns all checkpoints, sorted by name. Calls reserve(bytes), if given, with the size of each
-  // entry's texts when it has been read; what that throws ends the list.
-  std::vector<Entry> List(const std::function<void(size_t bytes)>& reserve = nullptr) const;
+  // Returns the names of all checkpoints, sorted.
+  std::vector<std::string> Names() const;
+  // Describes a checkpoint that Names() has returned; nothing if it has been deleted meanwhile.
+  std::optional<Entry> Describe(const std::string& name) const;
   // Opens a checkpoint, and verifies all files of its tables unless it is one of those opened last.
   // Throws Error: kNotFound, naming the existing checkpoints; kCorrupt, naming the file.
   std::shared_ptr<const CheckpointReader> Open(const std::string& name);
@@ -117,7 +118,6 @@ class CheckpointSet {
  private:
   std::string PathOf(const std::string& name) const { return root_ + "/" + name; }
   void CheckThere(const std::string& name) const;
-  std::vector<std::string> Names() const;
 
   const std::string root_;
   Mutex mutex_{Mutex::kHeldLong};

@@ -8,16 +8,19 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "client/checkpoints/manifest.h"
 #include "daemon/checkpoints/checkpoint_making.h"
 #include "format/load.h"
 #include "format/load_part_config.h"
 #include "format/partitioner.h"
+#include "graphd/checkpoint.h"
 #include "tests/support/raw_client.h"
 #include "tests/support/served_graph_fixture.h"
 
 namespace graphd::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 template <class F>
@@ -80,12 +83,43 @@ TEST_F(CheckpointBounds, TextsThatAreTooLongAreRefused) {
   Make(client_, service, "c", "m");
 }
 
-TEST_F(CheckpointBounds, AListThatIsTooLongIsRefused) {
+TEST_F(CheckpointBounds, AListComesInAnswersOfABoundedSize) {
   auto service = Service();
   const std::string manifest(size_t{7} << 20, 'm');
-  for (int i = 0; i < 5; i++) Make(client_, service, StrCat("c", i), manifest);
-  EXPECT_THAT(Refusal([&] { client_.Wait(service.listRequest().send().ignoreResult()); }),
-              HasSubstr("overloaded"));
+  for (const char* const name : {"a", "b", "c"}) Make(client_, service, name, manifest);
+  for (const char* const name : {"d", "e"}) Make(client_, service, name, "{}");
+  const auto names_after = [&](const std::string& after, bool more) {
+    auto request = service.listRequest();
+    request.setAfter(after);
+    return client_.Wait(request.send().then([more](auto&& answer) {
+      std::vector<std::string> names;
+      for (auto each : answer.getCheckpoints()) names.emplace_back(each.getName().cStr());
+      EXPECT_EQ(answer.getMore(), more);
+      return names;
+    }));
+  };
+  EXPECT_THAT(names_after("", true), ElementsAre("a"));
+  EXPECT_THAT(names_after("a", true), ElementsAre("b"));
+  EXPECT_THAT(names_after("bb", true), ElementsAre("c"));
+  EXPECT_THAT(names_after("c", false), ElementsAre("d", "e"));
+  EXPECT_THAT(names_after("e", false), ElementsAre());
+}
+
+TEST_F(CheckpointBounds, ClientsListAllCheckpoints) {
+  const DistGraph graph(Initialize(served_.TrainerOptions(Transport::kTcp)));
+  auto service = Service();
+  Manifest manifest;
+  manifest.id = "id";
+  manifest.checkpoint.graph_name = std::string(size_t{1} << 20, 'g');
+  manifest.checkpoint.num_parts = 1;
+  std::vector<std::string> names;
+  for (int i = 0; i < 5; i++) {
+    names.push_back(manifest.checkpoint.name = StrCat("c", i));
+    Make(client_, service, names.back(), EncodeManifest(manifest, graph.schema()));
+  }
+  std::vector<std::string> listed;
+  for (const Checkpoint& each : ListCheckpoints(graph)) listed.push_back(each.name);
+  EXPECT_EQ(listed, names);
 }
 
 class UnfinishedCheckpoints : public ::testing::Test {

@@ -49,12 +49,6 @@ void MakeOne(CheckpointSet& set, const std::string& name) {
   making->Commit("{}");
 }
 
-std::vector<std::string> NamesIn(const CheckpointSet& set) {
-  std::vector<std::string> names;
-  for (const CheckpointSet::Entry& entry : set.List()) names.push_back(entry.name);
-  return names;
-}
-
 size_t EntriesIn(const std::string& directory) {
   return static_cast<size_t>(
       std::distance(fs::directory_iterator(directory), fs::directory_iterator()));
@@ -78,7 +72,7 @@ TEST(CheckpointSet, OnlyCommittedCheckpointsExist) {
     const auto dropped = set.Begin("dropped");
     dropped->AddFile("weights", 0, Bytes("x"));
     EXPECT_EQ(Thrown([&] { set.Begin("dropped"); }, "being made"), ErrorCode::kExists);
-    EXPECT_TRUE(set.List().empty());
+    EXPECT_TRUE(set.Names().empty());
   }
   EXPECT_EQ(EntriesIn(scratch / "set"), 0U);
   {
@@ -89,10 +83,11 @@ TEST(CheckpointSet, OnlyCommittedCheckpointsExist) {
     making->AddFile("empty", 0, {});
     making->Commit("{\"a\": 1}");
   }
-  ASSERT_EQ(NamesIn(set), std::vector<std::string>{"epoch-1"});
-  EXPECT_EQ(set.List()[0].manifest, "{\"a\": 1}");
-  EXPECT_EQ(set.List()[0].trouble, "");
-  EXPECT_GT(set.List()[0].bytes, 6U);
+  ASSERT_EQ(set.Names(), std::vector<std::string>{"epoch-1"});
+  EXPECT_EQ(set.Describe("epoch-1")->manifest, "{\"a\": 1}");
+  EXPECT_EQ(set.Describe("epoch-1")->trouble, "");
+  EXPECT_GT(set.Describe("epoch-1")->bytes, 6U);
+  EXPECT_FALSE(set.Describe("epoch-2"));
   EXPECT_EQ(Text(set.ReadFile("epoch-1", "weights", 0, 100)), "abcdef");
   EXPECT_EQ(Text(set.ReadFile("epoch-1", "weights", 2, 3)), "cde");
   EXPECT_EQ(Text(set.ReadFile("epoch-1", "weights", 900, 3)), "");
@@ -120,9 +115,9 @@ TEST(CheckpointSet, ReadsTheRowsOfAStore) {
     store.WriteCheckpoint(making->data_directory(), {"emb"}, *store.HoldPushes());
     making->Commit("");
   }
-  ASSERT_EQ(set.List().size(), 1U);
-  EXPECT_EQ(set.List()[0].manifest, "");
-  EXPECT_EQ(set.List()[0].tables, std::vector<TableSpec>{spec});
+  ASSERT_EQ(set.Names(), std::vector<std::string>{"one"});
+  EXPECT_EQ(set.Describe("one")->manifest, "");
+  EXPECT_EQ(set.Describe("one")->tables, std::vector<TableSpec>{spec});
   const auto reader = set.Open("one");
   EXPECT_EQ(set.Open("one"), reader);
   std::vector<float> rows(3);
@@ -211,7 +206,7 @@ class Damage : public ::testing::Test {
   // Returns the damage found in any part of the checkpoint, or an empty text.
   std::string Trouble() const {
     CheckpointSet set(root_, CheckpointSet::Role::kGuest);
-    const CheckpointSet::Entry entry = set.List().at(0);
+    const CheckpointSet::Entry entry = set.Describe("one").value();
     if (!entry.trouble.empty()) {
       EXPECT_TRUE(entry.id.empty() && entry.manifest.empty() && entry.tables.empty());
       return entry.trouble;
@@ -304,12 +299,14 @@ TEST(CheckpointSet, CrashesLeaveOnlyCompleteCheckpoints) {
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status));
     const CheckpointSet set(root);
-    const std::vector<CheckpointSet::Entry> all = set.List();
+    const std::vector<std::string> all = set.Names();
     ASSERT_EQ(EntriesIn(root), all.size());
-    for (const CheckpointSet::Entry& entry : all) {
-      ASSERT_EQ(entry.trouble, "");
-      ASSERT_EQ(entry.manifest, "{}");
-      ASSERT_EQ(EntriesIn(StrCat(root, "/", entry.name, "/files")), 20U);
+    for (const std::string& name : all) {
+      const auto entry = set.Describe(name);
+      ASSERT_TRUE(entry);
+      ASSERT_EQ(entry->trouble, "");
+      ASSERT_EQ(entry->manifest, "{}");
+      ASSERT_EQ(EntriesIn(StrCat(root, "/", name, "/files")), 20U);
     }
     seen += all.size();
   }

@@ -121,7 +121,8 @@ std::optional<std::string> WrongWith(const std::string& directory, const Reporte
 
     CheckpointSet set(directory + "/checkpoints");
     std::map<std::string, bool> there;
-    for (const CheckpointSet::Entry& entry : set.List()) {
+    for (const std::string& name : set.Names()) {
+      const CheckpointSet::Entry entry = set.Describe(name).value();
       if (!entry.trouble.empty() || entry.manifest != "{}" || entry.tables.size() != 2) {
         return StrCat("checkpoint ", entry.name, " is not whole: ", entry.trouble);
       }
