@@ -213,13 +213,12 @@ kj::Promise<void> CheckpointService::originalIds(OriginalIdsContext context) {
         const TensorSpec spec = RecordOf(share.table).spec;
         const std::string path = OriginalIdsPath(share.set->DataDirectory(name), part,
                                                  spec.policy == TensorPolicy::kEdge, spec.type);
-        std::vector<std::byte> whole;
-        if (spec.policy != TensorPolicy::kRange && FileExists(path)) whole = ReadOriginalIds(path);
-        const auto all = static_cast<int64_t>(whole.size() / sizeof(int64_t));
+        if (spec.policy == TensorPolicy::kRange || !FileExists(path)) return;
+        const int64_t all = CountOriginalIds(path);
         const int64_t begin = std::clamp<int64_t>(first, 0, all);
         const int64_t wanted = std::clamp<int64_t>(count, 0, all - begin);
-        ids->Copy(pool, std::span(whole).subspan(static_cast<size_t>(begin) * sizeof(int64_t),
-                                                 static_cast<size_t>(wanted) * sizeof(int64_t)));
+        ids->Resize(pool, static_cast<size_t>(wanted) * sizeof(int64_t));
+        ReadOriginalIds(path, begin, ids->buffer.first(ids->size));
       },
       [ids, outbox = context_.requests->outbox()](OriginalIdsResults::Builder results) {
         results.adoptIds(ids->Send(*outbox, results, outbox->Reserve(ids->size)));

@@ -5,16 +5,44 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cstring>
+#include <memory>
+#include <new>
 
+#include "base/directory.h"
 #include "base/file.h"
 #include "base/strings.h"
+#include "base/threads/watched_thread.h"
 #include "daemon/requests/wire_ids.h"
 
 namespace graphd {
 namespace {
 
 constexpr const char* kOriginalIds = "orig_id";
+constexpr size_t kChecksumBytes = sizeof(uint64_t);
+constexpr int64_t kPiece = int64_t{1} << 17;  // ids that are in memory at once
+
+// Writes all ids and their checksum to a file, which gets its name when it is complete.
+void WriteIds(const FeatureTable& ids, const std::string& path) {
+  const std::string temporary = path + ".tmp";
+  const UniqueFd file = OpenFile(temporary, O_WRONLY | O_CREAT | O_TRUNC);
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
+                                                                       &XXH3_freeState);
+  if (state == nullptr) throw std::bad_alloc();
+  XXH3_64bits_reset(state.get());
+  std::vector<std::byte> piece;
+  for (int64_t begin = 0; begin < ids.num_rows(); begin += kPiece) {
+    const int64_t count = std::min(kPiece, ids.num_rows() - begin);
+    piece.resize(static_cast<size_t>(count) * sizeof(int64_t));
+    ids.Read(begin, count, piece.data());
+    XXH3_64bits_update(state.get(), piece.data(), piece.size());
+    WriteExactly(file.get(), piece, temporary);
+    WatchedThread::CountProgress();
+  }
+  const uint64_t checksum = XXH3_64bits_digest(state.get());
+  WriteExactly(file.get(), std::as_bytes(std::span(&checksum, 1)), temporary);
+  Sync(file.get(), temporary);
+  RenameFile(temporary, path);
+}
 
 }  // namespace
 
@@ -37,29 +65,22 @@ void WriteOriginalIds(const ServedGraph& graph, const std::string& data,
     });
     if (!there || FileExists(path)) continue;
     const FeatureTable& ids = FindFeature(*partition, is_edge, spec.type, kOriginalIds);
-    std::string text(static_cast<size_t>(ids.num_rows()) * sizeof(int64_t), '\0');
-    ids.Read(0, ids.num_rows(), reinterpret_cast<std::byte*>(text.data()));
-    const uint64_t checksum = XXH3_64bits(text.data(), text.size());
-    text.append(reinterpret_cast<const char*>(&checksum), sizeof checksum);
-    WriteFileAtomically(path, text);
+    WriteIds(ids, path);
   }
   SyncDirectory(data);
 }
 
-std::vector<std::byte> ReadOriginalIds(const std::string& path) {
+int64_t CountOriginalIds(const std::string& path) {
   const uint64_t size = FileSize(path);
-  std::vector<std::byte> bytes(size);
-  ReadExactly(OpenFile(path, O_RDONLY).get(), 0, bytes, path);
-  uint64_t checksum = 0;
-  if (size % sizeof(int64_t) != 0 || size < sizeof checksum) {
+  if (size % sizeof(int64_t) != 0 || size < kChecksumBytes) {
     Throw(ErrorCode::kCorrupt, path, " has a wrong size, ", size, " bytes");
   }
-  std::memcpy(&checksum, bytes.data() + size - sizeof checksum, sizeof checksum);
-  bytes.resize(size - sizeof checksum);
-  if (checksum != XXH3_64bits(bytes.data(), bytes.size())) {
-    Throw(ErrorCode::kCorrupt, path, ": its checksum is wrong");
-  }
-  return bytes;
+  return static_cast<int64_t>((size - kChecksumBytes) / sizeof(int64_t));
+}
+
+void ReadOriginalIds(const std::string& path, int64_t begin, std::span<std::byte> out) {
+  const UniqueFd file = OpenFile(path, O_RDONLY);
+  ReadExactly(file.get(), static_cast<uint64_t>(begin) * sizeof(int64_t), out, path);
 }
 
 }  // namespace graphd

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,7 +22,11 @@ std::string OriginalIdsPath(const std::string& data, PartId part, bool is_edge, 
 void WriteOriginalIds(const ServedGraph& graph, const std::string& data,
                       const std::vector<TensorShare>& shares);
 
-// Returns the bytes of the ids. Throws Error(kCorrupt) or Error(kIo).
-std::vector<std::byte> ReadOriginalIds(const std::string& path);
+// Returns the number of ids in a file. Throws Error(kCorrupt) or Error(kIo).
+int64_t CountOriginalIds(const std::string& path);
+// Reads ids of the file, as many as `out` has room for, from number `begin` on. They must exist.
+// The checksum at the end is not compared: whoever opens a checkpoint has verified all of its files
+// (CheckpointSet::Open). Throws Error(kIo).
+void ReadOriginalIds(const std::string& path, int64_t begin, std::span<std::byte> out);
 
 }  // namespace graphd
