@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <system_error>
+#include <utility>
 
 #include "base/clock.h"
+#include "base/failure.h"
 #include "base/strings.h"
 #include "ctl/terminal/signals.h"
 
@@ -27,13 +29,21 @@ CancellableThreads::CancellableThreads()
   if (!ended_) ThrowErrno("can't create", "an eventfd");
 }
 
-CancellableThreads::~CancellableThreads() { Wait({}); }
+CancellableThreads::~CancellableThreads() {
+  LogFailure("a thread", [this] { Wait({}); });
+}
 
 void CancellableThreads::Start(std::function<void()> work) {
   running_++;
   try {
     threads_.emplace_back([this, work = std::move(work)] {
-      work();
+      try {
+        work();
+      } catch (...) {
+        const MutexLock lock(mutex_);
+        if (!failure_) failure_ = CurrentError();
+        cancelled_ = true;
+      }
       running_--;
       const uint64_t one = 1;
       [[maybe_unused]] ssize_t written = ::write(ended_.get(), &one, sizeof one);
@@ -41,7 +51,7 @@ void CancellableThreads::Start(std::function<void()> work) {
   } catch (const std::system_error& error) {
     const size_t others = --running_;
     cancelled_ = true;
-    Wait({});
+    AwaitEnd({});
     Throw(ErrorCode::kOverloaded, "can't start another thread beside ", others,
           " running ones: ", error.what(),
           "; raise the limit of processes (ulimit -u, or the container's)");
@@ -49,6 +59,12 @@ void CancellableThreads::Start(std::function<void()> work) {
 }
 
 void CancellableThreads::Wait(const std::function<void()>& tick) {
+  AwaitEnd(tick);
+  const MutexLock lock(mutex_);
+  if (failure_) throw Error(*std::exchange(failure_, std::nullopt));
+}
+
+void CancellableThreads::AwaitEnd(const std::function<void()>& tick) {
   while (running_ > 0) {
     pollfd inputs[2] = {{signals_.get(), POLLIN, 0}, {ended_.get(), POLLIN, 0}};
     ::poll(inputs, 2, kTick);

@@ -2,10 +2,13 @@
 #pragma once
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "base/file.h"
+#include "base/threads/mutex.h"
+#include "graphd/error.h"
 
 // Threads that work while the main thread draws progress and watches signals. A signal only sets
 // `cancelled`, which the threads check. If they take more than a few seconds to end, or at the
@@ -16,15 +19,16 @@ namespace graphd::ctl {
 class CancellableThreads {
  public:
   CancellableThreads();
-  // Waits for the threads, as Wait does.
+  // Waits for the threads, as Wait does, and logs what it throws.
   ~CancellableThreads();
   CancellableThreads(const CancellableThreads&) = delete;
   CancellableThreads& operator=(const CancellableThreads&) = delete;
 
-  // `work` must not throw. Throws Error(kOverloaded) if the system can't start another thread; the
-  // threads started before are then cancelled and have ended.
+  // An exception of `work` cancels the threads. Throws Error(kOverloaded) if the system can't start
+  // another thread; the threads started before are then cancelled and have ended.
   void Start(std::function<void()> work);
   // Waits until every thread has ended. Calls `tick` ten times a second, and once at the end.
+  // Throws the first exception of a thread, as an Error.
   void Wait(const std::function<void()>& tick);
 
   const std::atomic<bool>& cancelled() const { return cancelled_; }
@@ -32,12 +36,15 @@ class CancellableThreads {
   int signal() const { return signal_; }
 
  private:
+  void AwaitEnd(const std::function<void()>& tick);
   void ReadSignals();
 
   UniqueFd signals_, ended_;
   std::vector<std::thread> threads_;
   std::atomic<size_t> running_{0};
   std::atomic<bool> cancelled_{false};
+  Mutex mutex_;
+  std::optional<Error> failure_ GRAPHD_GUARDED_BY(mutex_);  // the first one of a thread
   int signal_ = 0;
   double cancelled_at_ = 0;
 };

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <thread>
 
+#include "base/failure.h"
 #include "base/strings.h"
 #include "ctl/hosts/child.h"
 #include "ctl/hosts/frame_reader.h"
@@ -67,36 +68,11 @@ class ChildLink : public HostLink {
   void Signal(int number) { ::syscall(SYS_pidfd_send_signal, process_.get(), number, nullptr, 0); }
 
   void Read(int out, int err) {
-    FrameReader frames(
-        [this](const nlohmann::json& header, std::string payload) {
-          answered_ = true;
-          queue_.Push({host_, HostEvent::Kind::kFrame, header, std::move(payload), {}});
-        },
-        [this](const std::string& line) { PushNoise(line); });
-    LineSplitter noise([this](std::string_view line) { PushNoise(std::string(line)); });
     HostEvent closed{host_, HostEvent::Kind::kClosed, {}, "", ErrorCode::kInternal};
     try {
-      pollfd inputs[2] = {{out, POLLIN, 0}, {err, POLLIN, 0}};
-      while (inputs[0].fd >= 0 || inputs[1].fd >= 0) {
-        queue_.WaitForRoom();
-        if (::poll(inputs, 2, -1) < 0) continue;
-        char bytes[65536];
-        for (int i = 0; i < 2; i++) {
-          if (!inputs[i].revents) continue;
-          const ssize_t got = ::read(inputs[i].fd, bytes, sizeof bytes);
-          if (got < 0 && errno == EINTR) continue;
-          if (got <= 0) {
-            inputs[i].fd = -1;
-          } else if (i == 0) {
-            frames.Feed({bytes, static_cast<size_t>(got)});
-          } else {
-            noise.Feed({bytes, static_cast<size_t>(got)});
-          }
-        }
-      }
-      noise.Finish();
-    } catch (const Error& error) {
-      closed.text = error.what();
+      Relay(out, err);
+    } catch (...) {
+      closed.text = CurrentError().what();
     }
     const int status = AwaitChild(pid_);
     if (closed.text.empty() && WIFSIGNALED(status)) {
@@ -113,6 +89,36 @@ class ChildLink : public HostLink {
       closed.text = command_.cannot_start;
     }
     queue_.Push(std::move(closed));
+  }
+
+  // Passes the child's output on until it ends.
+  void Relay(int out, int err) {
+    FrameReader frames(
+        [this](const nlohmann::json& header, std::string payload) {
+          answered_ = true;
+          queue_.Push({host_, HostEvent::Kind::kFrame, header, std::move(payload), {}});
+        },
+        [this](const std::string& line) { PushNoise(line); });
+    LineSplitter noise([this](std::string_view line) { PushNoise(std::string(line)); });
+    pollfd inputs[2] = {{out, POLLIN, 0}, {err, POLLIN, 0}};
+    while (inputs[0].fd >= 0 || inputs[1].fd >= 0) {
+      queue_.WaitForRoom();
+      if (::poll(inputs, 2, -1) < 0) continue;
+      char bytes[65536];
+      for (int i = 0; i < 2; i++) {
+        if (!inputs[i].revents) continue;
+        const ssize_t got = ::read(inputs[i].fd, bytes, sizeof bytes);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) {
+          inputs[i].fd = -1;
+        } else if (i == 0) {
+          frames.Feed({bytes, static_cast<size_t>(got)});
+        } else {
+          noise.Feed({bytes, static_cast<size_t>(got)});
+        }
+      }
+    }
+    noise.Finish();
   }
 
   void PushNoise(const std::string& line) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "base/failure.h"
 #include "base/strings.h"
 #include "base/threads/mutex.h"
 #include "ctl/hosts/child_link.h"
@@ -76,7 +77,8 @@ class SshLink : public HostLink {
         closed.text = StrCat("its graphctl, ", graphctl_, ", could not be run (exit code ", status,
                              "); install it there, or name it with --graphctl");
       }
-    } catch (const Error& error) {
+    } catch (...) {
+      const Error error = CurrentError();
       closed.code = error.code();
       closed.text = error.what();
     }

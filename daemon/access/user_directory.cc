@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/failure.h"
@@ -40,17 +41,18 @@ struct UserDirectory::State {
       }
       std::optional<std::vector<gid_t>> gids;
       LogFailure("looking for a user's groups", [&] { gids = look_up(uid); });
-      Answer(uid, gids);
+      Answer(uid, std::move(gids));
     }
   }
 
-  void Answer(uid_t uid, const std::optional<std::vector<gid_t>>& gids) {
+  // Allocates nothing, so that it succeeds without memory, too.
+  void Answer(uid_t uid, std::optional<std::vector<gid_t>> gids) noexcept {
     decltype(Entry::waiting) waiting;
     {
       const MutexLock lock(mutex);
-      Entry& entry = users[uid];
+      Entry& entry = users.find(uid)->second;  // a user who is asked for stays
       if (gids) {
-        entry.gids = *gids;
+        entry.gids = std::move(*gids);
         entry.found = Clock::now();
       }
       waiting.swap(entry.waiting);

@@ -295,7 +295,7 @@ void DaemonLink::KeepAttached() {
     try {
       const MutexLock reconnecting(reconnecting_);  // a call may reconnect, too
       if (broken_) AttachOnce(std::min(options_.timeout, kLongestConnect), options_.timeout);
-    } catch (const Error&) {  // the next call fails, and reports it
+    } catch (...) {  // the next call fails, and reports it
     }
     lock.Lock();
     if (!broken_) {
@@ -327,7 +327,7 @@ AttachInfo DaemonLink::AttachOnce(std::chrono::milliseconds to_connect,
     // one's.
     thread_->Run([this] { broken_ = connections_ == nullptr || connections_->lost; });
     return info;
-  } catch (const Error&) {
+  } catch (...) {
     thread_->Run([this] { connections_ = nullptr; });
     throw;
   }

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/failure.h"
 #include "base/strings.h"
 #include "format/io/npy_file.h"
 
@@ -38,7 +39,9 @@ SpillFiles::SpillFiles(std::string directory, uint64_t resident_bytes)
       resident_bytes_(resident_bytes),
       statm_(OpenFile("/proc/self/statm", O_RDONLY)) {
   MakeDirectories(directory_);
-  keeper_ = std::jthread([this](const std::stop_token& stop) { KeepBelowLimit(stop); });
+  keeper_ = std::jthread([this](const std::stop_token& stop) {
+    LogFailure("releasing pages of files", [&] { KeepBelowLimit(stop); });
+  });
 }
 
 SpillFiles::~SpillFiles() {

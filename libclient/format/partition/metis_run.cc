@@ -12,6 +12,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/failure.h"
 #include "base/memory_limit.h"
 #include "base/strings.h"
 #include "base/threads/mutex.h"
@@ -32,16 +33,20 @@ class Stopwatch {
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     thread_ = std::jthread([this, &progress](const std::stop_token& stop) {
-      std::unique_lock lock(mutex_);
-      for (uint64_t seconds = 1; !stop.stop_requested(); seconds++) {
-        wake_.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; });
-        if (!stop.stop_requested()) progress(kStep, seconds, 0);
-      }
+      LogFailure("reporting the progress of METIS", [&] { Report(progress, stop); });
     });
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
  private:
+  void Report(const StepProgress& progress, const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    for (uint64_t seconds = 1; !stop.stop_requested(); seconds++) {
+      wake_.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; });
+      if (!stop.stop_requested()) progress(kStep, seconds, 0);
+    }
+  }
+
   static constexpr const char* kStep = "partitioning with METIS";
   Mutex mutex_;  // guards no data: it is needed to wait
   std::condition_variable_any wake_;

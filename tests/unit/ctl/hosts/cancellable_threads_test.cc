@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include <new>
+
 #include "graphd/error.h"
 
 namespace graphd::ctl {
@@ -61,6 +63,22 @@ TEST(CancellableThreads, AFailedStartEndsTheOtherThreadsAndIsReported) {
     EXPECT_THAT(error.what(), ::testing::HasSubstr("ulimit -u"));
   }
   EXPECT_TRUE(ended);
+  threads.Wait({});
+}
+
+TEST(CancellableThreads, AnExceptionCancelsTheOtherThreadsAndIsThrownByWait) {
+  CancellableThreads threads;
+  threads.Start([&] {
+    while (!threads.cancelled()) std::this_thread::yield();
+  });
+  threads.Start([] { throw std::bad_alloc(); });
+  try {
+    threads.Wait({});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kOverloaded);
+    EXPECT_STREQ(error.what(), "not enough memory");
+  }
   threads.Wait({});
 }
 

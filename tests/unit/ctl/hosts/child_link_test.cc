@@ -5,6 +5,8 @@
 #include <poll.h>
 #include <signal.h>
 
+#include <new>
+
 namespace graphd::ctl {
 namespace {
 
@@ -62,6 +64,14 @@ TEST_F(ChildLinkTest, AnOrderThatIsLargerThanAPipeDoesNotBlock) {
   link->Send(std::string(500000, 'x'));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(1900));
   EXPECT_EQ(AwaitEnd(queue).text, "");
+}
+
+TEST_F(ChildLinkTest, AnyExceptionWhileOutputIsReadEndsTheLink) {
+  EventQueue queue;
+  SupervisorCommand command = Relay("echo noise >&2");
+  command.is_useless = [](std::string_view) -> bool { throw std::bad_alloc(); };
+  const auto link = OpenChildLink(0, command, queue);
+  EXPECT_EQ(AwaitEnd(queue).text, "not enough memory");
 }
 
 }  // namespace
