@@ -12,13 +12,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include "base/directory.h"
 #include "base/failure.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -419,10 +419,6 @@ class Graphd {
       graph = std::exchange(new_graph_, nullptr);
     }
     if (graph) KeepGraph(*graph, store_);
-  }
-
-  static std::string AbsolutePath(const std::string& path) {
-    return std::filesystem::absolute(path).lexically_normal().string();
   }
 
   // Applies the options that can change while the daemon serves; all of them or, if this throws,

@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "base/clock.h"
+#include "base/directory.h"
 #include "base/file.h"
 #include "base/strings.h"
 #include "wire/ip_config.h"
@@ -63,15 +64,16 @@ std::vector<std::string> ListeningSockets(uint16_t port) {
 // Returns " (NAME, pid PID)" of the program that listens at a port; empty if it can't be seen.
 std::string ListenerAt(uint16_t port) {
   const std::vector<std::string> inodes = ListeningSockets(port);
-  std::error_code ignored;
-  for (const auto& process : fs::directory_iterator("/proc", ignored)) {
-    const std::string pid = process.path().filename().string();
+  for (const std::string& pid : ListReadable("/proc")) {
     if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
-    for (const auto& descriptor : fs::directory_iterator(process.path() / "fd", ignored)) {
-      const std::string target = fs::read_symlink(descriptor.path(), ignored).string();
+    const fs::path process = fs::path("/proc") / pid;
+    // Processes and descriptors come and go meanwhile.
+    for (const std::string& descriptor : ListReadable(process / "fd")) {
+      std::error_code ignored;
+      const std::string target = fs::read_symlink(process / "fd" / descriptor, ignored).string();
       for (const std::string& inode : inodes) {
         if (target != StrCat("socket:[", inode, "]")) continue;
-        std::ifstream file(process.path() / "comm");
+        std::ifstream file(process / "comm");
         std::string name;
         std::getline(file, name);
         return StrCat(" (", name, ", pid ", pid, ")");

@@ -66,11 +66,12 @@ void AddFileOfDaemon(const std::string& socket, std::set<std::string>& files) {
 std::set<std::string> FindFiles(const ServerSpec& server) {
   std::set<std::string> files;
   const std::string directory = RuntimeDirectoryOf(server) + "/" + server.server_name;
-  std::error_code ignored;  // without the directory, there are no files
-  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
-    const std::filesystem::path& path = entry.path();
+  for (const std::string& name : ListReadable(directory)) {
+    const std::filesystem::path path = std::filesystem::path(directory) / name;
     if (server.port != 0 && path.stem() != StrCat(server.port)) continue;
-    const bool is_log = path.extension() == ".log" && entry.is_regular_file(ignored);
+    std::error_code ignored;  // it has just been removed
+    const bool is_log =
+        path.extension() == ".log" && std::filesystem::is_regular_file(path, ignored);
     if (is_log) files.insert(CanonicalPath(path.string()));
     if (path.extension() == ".sock") AddFileOfDaemon(path.string(), files);
   }

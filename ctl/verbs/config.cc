@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/directory.h"
 #include "base/file.h"
 #include "base/strings.h"
 #include "ctl/hosts/child.h"
@@ -31,9 +32,8 @@ struct ConfigArguments {
 // Returns the configuration files of this machine's services.
 std::vector<std::string> InstalledFiles() {
   std::vector<std::string> files;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(kDirectory, error)) {
-    if (entry.path().extension() == ".conf") files.push_back(entry.path().string());
+  for (const std::string& name : ListReadable(kDirectory)) {
+    if (name.ends_with(".conf")) files.push_back(StrCat(kDirectory, "/", name));
   }
   if (files.empty()) {
     Throw(ErrorCode::kNotFound, "there is no .conf file in ", kDirectory, "; name a file");

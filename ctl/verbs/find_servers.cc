@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/directory.h"
 #include "base/strings.h"
 #include "client/link/control.h"
 #include "ctl/hosts/server_status.h"
@@ -23,14 +24,15 @@ std::string DeadSocketText(const std::filesystem::path& socket, const Error& err
 // The path of a socket is <runtime_dir>/<server_name>/<port>.sock.
 std::vector<FoundServer> ScanThisMachine(const std::string& runtime_dir, const FindOptions& find) {
   std::vector<std::filesystem::path> sockets;
-  std::error_code ignored;
-  for (const auto& server : std::filesystem::directory_iterator(runtime_dir, ignored)) {
-    if (!find.only.empty() && server.path().filename() != find.only) continue;
-    for (const auto& entry : std::filesystem::directory_iterator(server.path(), ignored)) {
-      if (entry.path().extension() == ".sock") sockets.push_back(entry.path());
+  for (const std::string& server : ListReadable(runtime_dir)) {
+    if (!find.only.empty() && server != find.only) continue;
+    const std::filesystem::path directory = std::filesystem::path(runtime_dir) / server;
+    for (const std::string& name : ListReadable(directory)) {
+      if (name.ends_with(".sock")) sockets.push_back(directory / name);
     }
   }
   std::sort(sockets.begin(), sockets.end());
+  std::error_code ignored;
   std::vector<FoundServer> all;
   for (const auto& socket : sockets) {
     const std::string host = StrCat("port ", socket.stem().string());

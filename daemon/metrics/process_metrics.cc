@@ -4,11 +4,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 
+#include "base/directory.h"
 #include "base/strings.h"
 #include "wire/graphd.capnp.h"
 
@@ -73,11 +73,9 @@ void AddProcessMetrics(FamilyBuilder& to) {
              "Resident memory of the daemon, with the graph and the tensors that it shares.")
         .Sample(stat.resident_pages * static_cast<double>(::sysconf(_SC_PAGESIZE)));
   }
-  std::error_code error;
-  const std::filesystem::directory_iterator descriptors("/proc/self/fd", error);
-  if (!error) {
+  if (const size_t descriptors = ListReadable("/proc/self/fd").size(); descriptors > 0) {
     to.Gauge("process_open_fds", "Open file descriptors of the daemon.")
-        .Sample(static_cast<double>(std::distance(begin(descriptors), end(descriptors))));
+        .Sample(static_cast<double>(descriptors));
   }
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {

@@ -55,6 +55,18 @@ UniqueFd OpenOwn(const std::string& path, int flags, unsigned mode, bool is_dire
   return fd;
 }
 
+// Returns the names in a directory, sorted, up to an error. The ++ of a loop over a directory would
+// throw it.
+std::vector<std::string> ListUntil(std::error_code& error, const std::string& path) {
+  std::vector<std::string> names;
+  fs::directory_iterator it(path, error);
+  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
+    names.push_back(it->path().filename());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 }  // namespace
 
 std::string DefaultStateDir() {
@@ -70,15 +82,15 @@ std::string DefaultStateDir() {
 }
 
 std::vector<std::string> ListDirectory(const std::string& path) {
-  std::vector<std::string> names;
   std::error_code error;
-  fs::directory_iterator it(path, error);
-  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
-    names.push_back(it->path().filename());
-  }
+  std::vector<std::string> names = ListUntil(error, path);
   if (error) ThrowCode(error, "can't list", path);
-  std::sort(names.begin(), names.end());
   return names;
+}
+
+std::vector<std::string> ListReadable(const std::string& path) {
+  std::error_code ignored;
+  return ListUntil(ignored, path);
 }
 
 std::vector<std::string> ListFilesBelow(const std::string& path) {
@@ -107,6 +119,13 @@ void RemoveTree(const std::string& path) {
   std::error_code error;
   fs::remove_all(path, error);
   if (error) ThrowCode(error, "can't remove", path);
+}
+
+std::string AbsolutePath(const std::string& path) {
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error);
+  if (error) ThrowCode(error, "can't tell where this is", path);
+  return absolute.lexically_normal();
 }
 
 std::string CanonicalPath(const std::string& path) {

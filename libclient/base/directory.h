@@ -20,6 +20,8 @@ std::string DefaultStateDir();
 
 // Returns the names in a directory, sorted, without "." and "..".
 std::vector<std::string> ListDirectory(const std::string& path);
+// Returns the same, as far as the directory can be read; nothing if there is none.
+std::vector<std::string> ListReadable(const std::string& path);
 // Returns the paths of all regular files below a directory, sorted.
 std::vector<std::string> ListFilesBelow(const std::string& path);
 void RenameFile(const std::string& from, const std::string& to);
@@ -27,6 +29,8 @@ void RenameFile(const std::string& from, const std::string& to);
 void RemoveFile(const std::string& path);
 // Removes a directory with everything below it, or a file. Follows no link.
 void RemoveTree(const std::string& path);
+// Returns the absolute path without "." and "..". Nothing needs to be there.
+std::string AbsolutePath(const std::string& path);
 // Returns the absolute path without links. The file exists.
 std::string CanonicalPath(const std::string& path);
 

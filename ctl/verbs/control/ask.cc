@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/directory.h"
 #include "base/host_name.h"
 #include "base/strings.h"
 #include "ctl/plan/json_value.h"
@@ -30,10 +31,10 @@ std::vector<HostLine> DaemonsHere(const HostOptions& options) {
   const std::string runtime_dir = RuntimeDirOf(options);
   const std::string& name = options.server.server_name;
   std::vector<std::string> lines;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(runtime_dir + "/" + name, ignored)) {
-    if (entry.path().extension() != ".sock") continue;
-    lines.push_back("127.0.0.1 " + entry.path().stem().string() + "\n");
+  for (const std::string& entry : ListReadable(runtime_dir + "/" + name)) {
+    const std::filesystem::path path(entry);
+    if (path.extension() != ".sock") continue;
+    lines.push_back("127.0.0.1 " + path.stem().string() + "\n");
   }
   if (lines.empty()) {
     Throw(ErrorCode::kUnavailable, "no server '", name, "' runs on this machine (no socket in ",

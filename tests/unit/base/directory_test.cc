@@ -44,6 +44,27 @@ TEST(Directory, AMissingPathIsAnErrorThatNamesIt) {
   RemoveTree(missing);
 }
 
+TEST(Directory, WhatCanNotBeReadHasNoNames) {
+  const ScratchDirectory scratch;
+  EXPECT_THAT(ListReadable(scratch / "missing"), ElementsAre());
+  for (const char* const name : {"b", "a"}) MakeDirectories(scratch / name);
+  EXPECT_THAT(ListReadable(scratch.path()), ElementsAre("a", "b"));
+  // The names in the directory of a process that has ended can't be read to the end.
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  siginfo_t ended{};
+  ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT);
+  EXPECT_NO_THROW(ListReadable(StrCat("/proc/", child, "/fd")));
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_THAT(ListReadable(StrCat("/proc/", child, "/fd")), ElementsAre());
+}
+
+TEST(Directory, AnAbsolutePathNeedsNoFile) {
+  EXPECT_EQ(AbsolutePath("/missing/../other/./file"), "/other/file");
+  EXPECT_EQ(AbsolutePath("missing"), StrCat(CanonicalPath("."), "/missing"));
+  EXPECT_THAT(Failure([] { AbsolutePath(""); }), HasSubstr("can't tell where this is"));
+}
+
 TEST(Directory, WithoutAHomeThereIsNoDirectoryForTensors) {
   ASSERT_EQ(::geteuid(), 0U) << "the test changes its user, so it must be run as root";
   const pid_t child = ::fork();
