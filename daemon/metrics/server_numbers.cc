@@ -31,6 +31,7 @@ ServerNumbers NumbersOf(const ServiceContext& context, const DaemonInfo& info,
   add("row_reads", pools.row_reads);
   add("row_changes", pools.row_changes);
   add("builds", pools.builds);
+  add("records", pools.records);
   add("saves", pools.saves);
   if (const auto& store = numbers.status.store) {
     numbers.memory_dir = RoomOf(store->memory);

@@ -14,10 +14,12 @@ WorkerPools::WorkerPools(size_t compute_threads, bool memory_is_bounded)
       row_reads("row reads", memory_is_bounded ? compute_threads : 0, kMaxQueuedRequests),
       row_changes("row changes", memory_is_bounded ? compute_threads : 0, kMaxQueuedRequests),
       builds("builds", 1, kMaxQueuedRequests),
+      records("records", 1, kMaxQueuedRequests),
       saves("saves", kSaveThreads, kMaxQueuedRequests) {}
 
 void WorkerPools::Stop() {
   builds.Stop();
+  records.Stop();
   saves.Stop();
   row_changes.Stop();
   row_reads.Stop();

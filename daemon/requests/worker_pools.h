@@ -23,8 +23,9 @@ class WorkerPools {
   // Reads and changes of tensor rows that may wait for memory or for a full disk. No other requests
   // wait behind them, nor do reads wait behind changes. Without threads if memory is not bounded.
   ComputePool row_reads, row_changes;
-  ComputePool builds;  // one thread, for derived arrays: building one takes seconds
-  ComputePool saves;   // checkpoints, which take as long as the disk needs
+  ComputePool builds;   // one thread, for derived arrays: building one takes seconds
+  ComputePool records;  // one thread: opens, changes and drops tensors, and looks at all memory
+  ComputePool saves;    // checkpoints, which take as long as the disk needs
 };
 
 }  // namespace graphd

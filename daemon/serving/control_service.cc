@@ -197,7 +197,7 @@ kj::Promise<void> ControlService::memory(MemoryContext context) {
     // Tables have a mark for each of their pages, and the kernel is asked about segments: that
     // takes too long for a data thread. The pool for checkpoints may be busy for minutes.
     auto use = std::make_shared<MemoryUse>();
-    return context_.pools.builds
+    return context_.pools.records
         .Run(JobShare(), 1,
              [use, most, &context = context_](size_t, WorkerScratch&) {
                *use = MemoryUseOf(context.graphs, context.tensors, most);

@@ -280,10 +280,10 @@ kj::Promise<void> TensorService::MapTensor(MapTensorContext context, const Reque
 }
 
 template <class Context, class Work, class Answer>
-kj::Promise<void> TensorService::RunOnBuilds(Context& context, const RequestPtr& request, Work work,
-                                             Answer answer) {
+kj::Promise<void> TensorService::RunOnRecords(Context& context, const RequestPtr& request,
+                                              Work work, Answer answer) {
   return requests_
-      .RunOn(requests_.pools().builds, request, 1,
+      .RunOn(requests_.pools().records, request, 1,
              [work = std::move(work)](size_t, WorkerScratch&) mutable { work(); })
       .then([context, answer = std::move(answer)]() mutable {
         AsKj([&] { answer(context.getResults()); });
@@ -298,7 +298,7 @@ kj::Promise<void> TensorService::OpenTensor(OpenTensorContext context, const Req
   auto params = context.getParams();
   std::shared_ptr<PendingOpen> opened(new PendingOpen{host_, caller()});
   const bool may_write = requests_.access().RoleOf(requests_.peer()) >= Role::kWriter;
-  return RunOnBuilds(
+  return RunOnRecords(
       context, request,
       [opened, part = params.getPart(), spec = ReadTensorSpec(params.getSpec()), may_write,
        &access = requests_.access(), peer = requests_.peer(), create = params.getCreate(),
@@ -324,7 +324,7 @@ kj::Promise<void> TensorService::OpenTensor(OpenTensorContext context, const Req
 
 kj::Promise<void> TensorService::Filled(FilledContext context, const RequestPtr& request) {
   auto params = context.getParams();
-  return RunOnBuilds(
+  return RunOnRecords(
       context, request,
       [caller = caller(), &host = host_, table = params.getTable(),
        given_up = params.getGivenUp()] {
@@ -337,7 +337,7 @@ kj::Promise<void> TensorService::Filled(FilledContext context, const RequestPtr&
 kj::Promise<void> TensorService::Lease(LeaseContext context, const RequestPtr& request) {
   auto params = context.getParams();
   auto changed = std::make_shared<bool>(false);
-  return RunOnBuilds(
+  return RunOnRecords(
       context, request,
       [job = member_.job_id(), &host = host_, table = params.getTable(), hold = params.getHold(),
        changed] { *changed = host.Lease(job, table, hold); },
@@ -348,7 +348,7 @@ kj::Promise<void> TensorService::PrepareState(PrepareStateContext context,
                                               const RequestPtr& request) {
   auto params = context.getParams();
   const auto table = std::make_shared<WeakTable>();
-  return RunOnBuilds(
+  return RunOnRecords(
              context, request,
              [job = member_.job_id(), &host = host_, number = params.getTable(),
               state = static_cast<OptimizerState>(params.getState()),
@@ -371,7 +371,7 @@ kj::Promise<void> TensorService::WhenPrepared(WeakTable table, kj::TimePoint end
 }
 
 kj::Promise<void> TensorService::DropTensor(DropTensorContext context, const RequestPtr& request) {
-  return RunOnBuilds(
+  return RunOnRecords(
       context, request,
       [job = member_.job_id(), &host = host_, table = context.getParams().getTable()] {
         host.Drop(job, table);

@@ -18,7 +18,7 @@ namespace graphd {
 // The calls of one client's session that open, read and change distributed tensors. Owned by the
 // session, which outlives its calls; used on the connection's data thread. Rows are read and
 // changed on a pool or, if there are few, at once; calls that use the disk run on the pool
-// `builds`.
+// `records`.
 //
 // Each method handles the call of its name in wire::Session, and throws Error or returns a promise
 // that fails.
@@ -96,10 +96,10 @@ class TensorService {
   // at `end`.
   kj::Promise<void> WhenPrepared(WeakTable table, kj::TimePoint end);
   store::TensorHost::Caller caller() const;
-  // Runs work() on the pool `builds`, then answer(results) on this thread.
+  // Runs work() on the pool `records`, then answer(results) on this thread.
   template <class Context, class Work, class Answer>
-  kj::Promise<void> RunOnBuilds(Context& context, const RequestPtr& request, Work work,
-                                Answer answer);
+  kj::Promise<void> RunOnRecords(Context& context, const RequestPtr& request, Work work,
+                                 Answer answer);
 
   RequestContext& requests_;
   store::TensorHost& host_;

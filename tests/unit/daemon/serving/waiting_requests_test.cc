@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -74,6 +75,20 @@ TEST_F(WaitingRequests, ForAnIndex) {
   builds.GoOn();
   trainer.join();
   EXPECT_GT(edges, 0U);
+}
+
+TEST_F(WaitingRequests, ForAnIndexKeepNoTensorWaiting) {
+  StoppedThread builds(pid(), "builds 0", StoppedThread::kIdle);
+  auto sampled = std::async(std::launch::async, [&] {
+    return SampleNeighbors(graph_, AllNodes(), {.fanout = 5, .direction = Direction::kOut});
+  });
+  EXPECT_TRUE(Shown("hop", "waits for an index that is built"));
+  TensorSpec spec;
+  spec.name = "rows";
+  spec.row_shape = {kRowElements};
+  EXPECT_NO_THROW(DistTensor::Create(graph_, spec));
+  builds.GoOn();
+  EXPECT_FALSE(sampled.get().neighbors.empty());
 }
 
 TEST_F(WaitingRequests, ForTheStoreAndForATurn) {
