@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/graph/edge_queries.h"
 
+#include <algorithm>
 #include <cstring>
 #include <initializer_list>
 
@@ -18,19 +19,28 @@ namespace {
 // The largest number of edges in one answer of `induced`.
 constexpr size_t kMaxInduced = kMaxResponseBytes / 16;
 
-// Packs ids into `width` bytes each.
-AnswerWriter Pack(BufferPool& pool, std::span<const int64_t> ids, size_t width) {
-  CheckResponse(ids.size() * width);
-  AnswerWriter out(pool, ids.size() * width);
+// Ids per slice of a request that answers each id by itself: a millisecond or less.
+constexpr size_t kSliceIds = 16384;
+
+size_t NumSlices(size_t ids) { return (ids + kSliceIds - 1) / kSliceIds; }
+
+// Writes ids in `width` bytes each.
+void Write(std::span<const int64_t> ids, size_t width, std::byte* to) {
   if (width == 8) {
-    out.Append(ids.data(), ids.size_bytes());
-    return out;
+    if (!ids.empty()) std::memcpy(to, ids.data(), ids.size_bytes());
+    return;
   }
-  std::byte* to = out.next();
   for (size_t i = 0; i < ids.size(); i++) {
     const auto id = static_cast<uint32_t>(ids[i]);
     std::memcpy(to + i * 4, &id, 4);
   }
+}
+
+// Packs ids into `width` bytes each.
+AnswerWriter Pack(BufferPool& pool, std::span<const int64_t> ids, size_t width) {
+  CheckResponse(ids.size() * width);
+  AnswerWriter out(pool, ids.size() * width);
+  Write(ids, width, out.next());
   return out;
 }
 
@@ -44,8 +54,18 @@ AnswerWriter Pack(BufferPool& pool, const std::vector<T>& numbers) {
   return out;
 }
 
-// The arrays of an answer, packed on the thread that computes it.
+// The arrays of an answer, packed by the threads that compute it. Slices write to different parts.
 using Packed = std::vector<AnswerWriter>;
+
+// Returns memory for arrays of `count` numbers, which have these widths.
+Packed Reserve(BufferPool& pool, size_t count, std::initializer_list<size_t> widths) {
+  Packed packed;
+  for (const size_t width : widths) {
+    CheckResponse(count * width);
+    packed.emplace_back(pool, count * width);
+  }
+  return packed;
+}
 
 size_t BytesOf(const Packed& packed) {
   size_t bytes = 0;
@@ -90,29 +110,32 @@ kj::Promise<void> EdgeQueries::FindEdges(FindEdgesContext context, const Request
     WireIds ids;
     Packed out;
   };
+  const NodeMap& nodes = meta.book.nodes();
+  const NodeTypeId src_type = meta.schema.src_type(etype), dst_type = meta.schema.dst_type(etype);
+  const size_t src_width = IdBytes(nodes.count(src_type));
+  const size_t dst_width = IdBytes(nodes.count(dst_type));
   auto job = std::make_shared<Job>(
       Job{WireIds(params.getIds(), meta.book.edges().count(etype), *requests_.buffers()), {}});
+  job->out = Reserve(*requests_.buffers(), job->ids.size(), {src_width, dst_width});
   context.releaseParams();
   std::vector<EdgeIndexSpec> missing;
   const EdgeIndexSpec inverse{EdgeIndexKind::kInverse, false, etype, ""};
   if (partition->csc(etype).edge_rows && !indexes->Has(inverse)) missing.push_back(inverse);
-  auto run = [=, buffers = requests_.buffers()](size_t, WorkerScratch& scratch) {
-    const size_t count = job->ids.size();
-    const PartId part = partition->id();
-    const GraphMeta& of = partition->meta();
-    const NodeMap& nodes = of.book.nodes();
+  auto run = [=](size_t slice, WorkerScratch& scratch) {
+    const size_t begin = slice * kSliceIds;
+    const size_t end = std::min(job->ids.size(), begin + kSliceIds), count = end - begin;
+    const PartitionBook& book = partition->meta().book;
     std::vector<int64_t> src(count), dst(count);
-    job->ids.CopyRows(0, count, {of.book.edges(), etype}, part, scratch.rows);
+    job->ids.CopyRows(begin, end, {book.edges(), etype}, partition->id(), scratch.rows);
     graphd::FindEdges(partition->csc(etype), indexes->Inverse(etype).get(), scratch.rows, src, dst);
-    const NodeTypeId src_type = of.schema.src_type(etype), dst_type = of.schema.dst_type(etype);
-    for (int64_t& row : dst) row = nodes.FromLocalRow(part, dst_type, row);
-    job->out.push_back(Pack(*buffers, src, IdBytes(nodes.count(src_type))));
-    job->out.push_back(Pack(*buffers, dst, IdBytes(nodes.count(dst_type))));
+    for (int64_t& row : dst) row = book.nodes().FromLocalRow(partition->id(), dst_type, row);
+    Write(src, src_width, job->out[0].next() + begin * src_width);
+    Write(dst, dst_width, job->out[1].next() + begin * dst_width);
   };
   request->SetState(RequestState::kWaitsForIndex);
   return BuildIndexes(requests_.pools().builds, requests_.job(), indexes, missing)
       .then([this, job, run, request] {
-        return requests_.Execute(request, job->ids.size() * 256, 1, run);
+        return requests_.Execute(request, job->ids.size() * 256, NumSlices(job->ids.size()), run);
       })
       .then([this, context, job]() mutable {
         using Results = wire::Session::FindEdgesResults::Builder;
@@ -142,21 +165,21 @@ kj::Promise<void> EdgeQueries::HasEdges(HasEdgesContext context, const RequestPt
   if (job->src.size() != job->dst.size()) {
     Throw(ErrorCode::kInvalid, job->src.size(), " sources, but ", job->dst.size(), " destinations");
   }
+  job->out = Reserve(*requests_.buffers(), job->src.size(), {1});
   context.releaseParams();
-  auto run = [=, buffers = requests_.buffers()](size_t, WorkerScratch& scratch) {
-    const size_t count = job->src.size();
+  auto run = [=](size_t slice, WorkerScratch& scratch) {
+    const size_t begin = slice * kSliceIds, end = std::min(job->src.size(), begin + kSliceIds);
     const NodeMap& of = partition->meta().book.nodes();
-    job->dst.CopyRows(0, count, {of, dst}, partition->id(), scratch.rows);
-    job->src.Copy(0, count, of.count(src), scratch.ids);
-    std::vector<uint8_t> found(count);
+    job->dst.CopyRows(begin, end, {of, dst}, partition->id(), scratch.rows);
+    job->src.Copy(begin, end, of.count(src), scratch.ids);
+    auto* const found = reinterpret_cast<uint8_t*>(job->out[0].next()) + begin;
     graphd::HasEdges(partition->csc(etype), indexes->Sorted(etype).get(), scratch.rows, scratch.ids,
-                     found);
-    job->out.push_back(Pack(*buffers, found));
+                     {found, end - begin});
   };
   request->SetState(RequestState::kWaitsForIndex);
   return BuildSorted(requests_.pools().builds, requests_.job(), indexes, etype)
       .then([this, job, run, request] {
-        return requests_.Execute(request, job->src.size() * 512, 1, run);
+        return requests_.Execute(request, job->src.size() * 512, NumSlices(job->src.size()), run);
       })
       .then([this, context, job]() mutable {
         using Results = wire::Session::HasEdgesResults::Builder;
@@ -180,28 +203,30 @@ kj::Promise<void> EdgeQueries::Degrees(DegreesContext context, const RequestPtr&
   };
   auto job = std::make_shared<Job>(
       Job{WireIds(params.getIds(), meta.book.nodes().count(type), *requests_.buffers()), {}});
+  constexpr size_t kWidth = 4;  // a row has fewer than 2^32 edges
+  job->out = Reserve(*requests_.buffers(), job->ids.size(), {kWidth});
   context.releaseParams();
   std::vector<EdgeIndexSpec> missing;
   const EdgeIndexSpec by_source{EdgeIndexKind::kOut, false, etype, ""};
   if (out && !indexes->Has(by_source)) missing.push_back(by_source);
-  auto run = [=, buffers = requests_.buffers()](size_t, WorkerScratch& scratch) {
+  auto run = [=](size_t slice, WorkerScratch& scratch) {
     const NodeMap& nodes = partition->meta().book.nodes();
-    const size_t count = job->ids.size();
+    const size_t begin = slice * kSliceIds, end = std::min(job->ids.size(), begin + kSliceIds);
     if (out) {
-      job->ids.Copy(0, count, nodes.count(type), scratch.ids);
-      scratch.rows.resize(count);
+      job->ids.Copy(begin, end, nodes.count(type), scratch.ids);
+      scratch.rows.resize(end - begin);
       indexes->Out(etype)->RowsOf(scratch.ids, scratch.rows);
     } else {
-      job->ids.CopyRows(0, count, {nodes, type}, partition->id(), scratch.rows);
+      job->ids.CopyRows(begin, end, {nodes, type}, partition->id(), scratch.rows);
     }
-    std::vector<int64_t> counts(count);
+    std::vector<int64_t> counts(end - begin);
     graphd::Degrees(*indexes->Rows(etype, out), scratch.rows, counts);
-    job->out.push_back(Pack(*buffers, counts, 4));  // a row has fewer than 2^32 edges
+    Write(counts, kWidth, job->out[0].next() + begin * kWidth);
   };
   request->SetState(RequestState::kWaitsForIndex);
   return BuildIndexes(requests_.pools().builds, requests_.job(), indexes, missing)
       .then([this, job, run, request] {
-        return requests_.Execute(request, job->ids.size() * 64, 1, run);
+        return requests_.Execute(request, job->ids.size() * 64, NumSlices(job->ids.size()), run);
       })
       .then([this, context, job]() mutable {
         using Results = wire::Session::DegreesResults::Builder;
