@@ -33,6 +33,7 @@ ServerNumbers NumbersOf(const ServiceContext& context, const DaemonInfo& info,
   add("builds", pools.builds);
   add("records", pools.records);
   add("saves", pools.saves);
+  add("status", pools.status);
   if (const auto& store = numbers.status.store) {
     numbers.memory_dir = RoomOf(store->memory);
     numbers.state_dir = RoomOf(store->directory);

@@ -15,7 +15,8 @@ WorkerPools::WorkerPools(size_t compute_threads, bool memory_is_bounded)
       row_changes("row changes", memory_is_bounded ? compute_threads : 0, kMaxQueuedRequests),
       builds("builds", 1, kMaxQueuedRequests),
       records("records", 1, kMaxQueuedRequests),
-      saves("saves", kSaveThreads, kMaxQueuedRequests) {}
+      saves("saves", kSaveThreads, kMaxQueuedRequests),
+      status("status", 1, kMaxQueuedRequests) {}
 
 void WorkerPools::Stop() {
   builds.Stop();
@@ -24,6 +25,7 @@ void WorkerPools::Stop() {
   row_changes.Stop();
   row_reads.Stop();
   compute.Stop();
+  status.Stop();
 }
 
 }  // namespace graphd

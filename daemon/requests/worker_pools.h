@@ -26,6 +26,7 @@ class WorkerPools {
   ComputePool builds;   // one thread, for derived arrays: building one takes seconds
   ComputePool records;  // one thread: opens, changes and drops tensors, and looks at all memory
   ComputePool saves;    // checkpoints, which take as long as the disk needs
+  ComputePool status;   // one thread, for the daemon's status, which tells what else hangs
 };
 
 }  // namespace graphd

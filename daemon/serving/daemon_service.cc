@@ -19,6 +19,9 @@ namespace {
 // attached is closed if it makes no call.
 constexpr double kFirstCallSeconds = 10;
 constexpr double kMaxIdleSeconds = 600;
+// A client that reads no answer is not read while an answer is being written, so further calls of
+// `status` must be answered at once: those that wait for the pool would go on being read.
+constexpr int kMaxStatuses = 8;
 
 void WriteFeature(bool is_edge, int32_t type, const FeatureInfo& info, const FeatureTable& table,
                   wire::Feature::Builder out) {
@@ -180,11 +183,35 @@ kj::Promise<void> DaemonService::status(StatusContext context) {
   try {
     CheckHello(context.getParams().getHello(), "the client at " + peer_.text);
     context_.access.Require(peer_, Role::kReader, "see this server's status");
-    WriteStatus(StatusOf(context_, info_), context.getResults().initStatus());
-    return kj::READY_NOW;
+    if (statuses_ >= kMaxStatuses) {
+      Throw(ErrorCode::kOverloaded, "this client has asked for the status ", statuses_,
+            " times already; wait for answers");
+    }
+    statuses_++;
+    auto told = kj::defer([this, self = thisCap()] { statuses_--; });
+    return TellStatus(context).attach(kj::mv(told));
   } catch (const Error& error) {
     return ToKj(error);
   }
+}
+
+kj::Promise<void> DaemonService::TellStatus(StatusContext context) {
+  auto found = std::make_shared<ServerStatus>();
+  const auto look = [found, &context = context_, &info = info_] {
+    *found = StatusOf(context, info);
+  };
+  return kj::evalNow([&] {
+           return AsKj([&] {
+             return context_.pools.status.Run(JobShare(), 1,
+                                              [look](size_t, WorkerScratch&) { look(); });
+           });
+         })
+      .catch_([this, look](kj::Exception&& failure) {
+        // The pools stop before the daemon does, which tells how far its last work is.
+        if (!context_.jobs.is_closed()) kj::throwFatalException(kj::mv(failure));
+        look();
+      })
+      .then([found, context]() mutable { WriteStatus(*found, context.getResults().initStatus()); });
 }
 
 DaemonService::Ending DaemonService::NewEnding() {

@@ -8,6 +8,8 @@
 #include <atomic>
 #include <cstdlib>
 #include <functional>
+#include <future>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -17,11 +19,14 @@
 
 #include "base/clock.h"
 #include "base/strings.h"
+#include "client/link/control.h"
 #include "graphd/dist_graph.h"
 #include "graphd/sampling.h"
+#include "tests/support/raw_client.h"
 #include "tests/support/served_graph_fixture.h"
 #include "tests/support/service_messages.h"
 #include "tests/support/stopped_thread.h"
+#include "wire/graph_messages.h"
 
 namespace graphd::testing {
 namespace {
@@ -117,6 +122,46 @@ TEST(Hang, TheWatchdogIsNotNotifiedWhileAThreadThatComputesOrServesConnectionsHa
   daemon.StopThread("compute 0", sample);
   daemon.StopThread("data 0", sample);
   EXPECT_GT(edges, 0);
+}
+
+TEST(Hang, TheStatusIsToldByAThreadOfItsOwn) {
+  ServedGraphFixture served(HomogeneousGraph(kTensorRows, {{0, 1}}), {{0}}, 1,
+                            {"--num_servers", "1", "--data_threads", "1"});
+  const pid_t daemon = served.daemon(0).pid();
+  const auto status = [&] {
+    return ControlClient::ConnectUnix(served.socket_path(0), std::chrono::seconds(30))->Status();
+  };
+  {
+    StoppedThread compute(daemon, "compute 0", StoppedThread::kIdle);
+    EXPECT_EQ(status().pid, daemon);
+    compute.GoOn();
+  }
+  StoppedThread thread(daemon, "status 0", StoppedThread::kIdle);
+  auto told = std::async(std::launch::async, status);
+  // The thread of connections serves others meanwhile.
+  const auto client = std::make_unique<RawClient>(served.socket_path(0), "job");
+  const Clock::time_point end = Clock::now() + std::chrono::milliseconds(500);
+  while (Clock::now() < end) {
+    client->Wait(client->session().listTensorsRequest().send().ignoreResult());
+  }
+  EXPECT_EQ(told.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  // A client has only a few calls that wait for it.
+  std::vector<kj::Promise<void>> asked;
+  for (int i = 0; i < 9; i++) {
+    auto request = client->daemon().statusRequest();
+    WriteHello(request.initHello());
+    asked.push_back(request.send().ignoreResult());
+  }
+  try {
+    client->Wait(kj::mv(asked.back()));
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kOverloaded) << error.what();
+  }
+  asked.pop_back();
+  thread.GoOn();
+  for (auto& each : asked) client->Wait(kj::mv(each));
+  EXPECT_EQ(told.get().pid, daemon);
 }
 
 TEST(Hang, AStopGivesRequestsUpThatDoNotEnd) {
