@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/processor.h"
 #include "ctl/verbs/unknown_words.h"
 #include "ctl/verbs/verbs.h"
 #include "graphd/error.h"
@@ -78,6 +79,7 @@ int Run(int argc, char** argv) {
     command = split.command;
   }
   try {
+    CheckVectorBits();
     RefuseUnknownWords(app, arguments);
     std::reverse(arguments.begin(), arguments.end());  // CLI11 expects the vector reversed
     app.parse(arguments);

@@ -23,6 +23,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/memory_limit.h"
+#include "base/processor.h"
 #include "base/strings.h"
 #include "daemon/access/user_directory.h"
 #include "daemon/check_config.h"
@@ -179,6 +180,7 @@ class Graphd {
     // Signals are watched before there is a socket that they would leave behind. OnSignal is called
     // when the loop turns, which is not before all is bound.
     WatchSignals();
+    LogInfo("this process uses ", VectorBitsText());
     // Bind all before loading: a clash is reported at once, not after minutes.
     if (!options_.keys.empty()) {
       tls_ = std::make_unique<TlsServer>(options_.keys, options_.server_name);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/directory.h"
+#include "base/processor.h"
 #include "base/strings.h"
 #include "daemon/config_error.h"
 #include "daemon/metrics/peer_addresses.h"
@@ -248,6 +249,7 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
           HumanBytes(kLeastPeerMemory));
   }
   CheckServerName(options.server_name);
+  CheckVectorBits();
   if (options.state_dir.empty()) options.state_dir = DefaultStateDir();
   const auto parse_address = [&options](const char* name, const std::string& text) {
     try {

@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <string>
 
 namespace graphd {
 
-// Features of this machine's processor that the build does not require. Initialised before main().
-inline const bool kHasAvx2 = __builtin_cpu_supports("avx2") != 0;
-inline const bool kHasAvx512 = __builtin_cpu_supports("avx512f") != 0 &&
-                               __builtin_cpu_supports("avx512dq") != 0 &&
-                               __builtin_cpu_supports("avx512vl") != 0;
+// The environment variable with the most bits of vectors to use: 128, 256 or 512.
+inline constexpr const char* kVectorBitsVariable = "GRAPHD_VECTOR_BITS";
+
+// Returns the bits of the widest vectors that this machine's processor has and that some code here
+// has a version for: 512 (AVX-512 F, DQ and VL), 256 (AVX2), or the 128 that every build requires.
+int ProcessorVectorBits() noexcept;
+
+// Returns the same, but no more bits than the environment variable says. Ignores invalid values.
+int ChosenVectorBits() noexcept;
+
+// Throws Error(kInvalid) if the environment variable has an invalid value. Programs call it when
+// they start, and sessions.
+void CheckVectorBits();
+
+// Returns a text for logs with the bits that are chosen and, if they are fewer, the processor's.
+std::string VectorBitsText();
+
+// ChosenVectorBits() when the process began; initialised before main(). Code chooses its version by
+// it, so that tests can run every version on one machine. Results are the same bit for bit.
+inline const int kVectorBits = ChosenVectorBits();
 
 }  // namespace graphd

@@ -39,7 +39,7 @@ __attribute__((target("avx2"))) void CopyBy32(const std::byte* from, std::byte* 
 
 void CopyRow(const std::byte* from, std::byte* to, size_t bytes) noexcept {
   asm volatile("" ::: "memory");
-  if (kHasAvx2) {
+  if (kVectorBits >= 256) {
     CopyBy32(from, to, bytes);
   } else {
     CopyBy16(from, to, bytes);

@@ -10,6 +10,7 @@
 
 #include "base/fork.h"
 #include "base/log.h"
+#include "base/processor.h"
 #include "base/rng.h"
 #include "base/secret.h"
 #include "base/strings.h"
@@ -270,6 +271,7 @@ Options Options::FromEnvironment() {
 }
 
 std::shared_ptr<Session> Initialize(Options options) {
+  CheckVectorBits();
   const auto check = [](const char* what, int value, int64_t most, const char* variables) {
     if (value < 0 || value > most) {
       Throw(ErrorCode::kInvalid, what, " ", value, " is outside 0..", most, "; see ", variables);

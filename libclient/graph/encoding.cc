@@ -65,7 +65,7 @@ void Decode(const Encoding& encoding, const std::byte* from, size_t count, std::
   VisitDecoder(encoding, [&](auto stored, auto convert, auto read) {
     const auto* source = reinterpret_cast<const decltype(stored)*>(from);
     auto* target = reinterpret_cast<decltype(read)*>(to);
-    if (kHasAvx2) {
+    if (kVectorBits >= 256) {
       DecodeElementsBy256(convert, source, count, target);
     } else {
       DecodeElements(convert, source, count, target);

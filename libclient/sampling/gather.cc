@@ -132,7 +132,8 @@ void GatherRows(const FeatureTable& table, std::span<const int64_t> from,
     const auto* source = reinterpret_cast<const decltype(narrow)*>(stored);
     auto* target = reinterpret_cast<decltype(read)*>(out);
     if (row_elements == 1) return GatherAndConvert<1>(convert, source, 1, from, to, target);
-    if (kHasAvx2) return GatherAndConvertBy256(convert, source, row_elements, from, to, target);
+    if (kVectorBits >= 256)
+      return GatherAndConvertBy256(convert, source, row_elements, from, to, target);
     GatherAndConvert<0>(convert, source, row_elements, from, to, target);
   });
 }
@@ -157,7 +158,7 @@ void ScatterRows(const Encoding& encoding, const std::byte* source, size_t row_b
     const auto* from = reinterpret_cast<const decltype(narrow)*>(source);
     auto* target = reinterpret_cast<decltype(read)*>(out);
     if (row_elements == 1) return ConvertAndScatter<1>(convert, from, 1, to, target);
-    if (kHasAvx2) return ConvertAndScatterBy256(convert, from, row_elements, to, target);
+    if (kVectorBits >= 256) return ConvertAndScatterBy256(convert, from, row_elements, to, target);
     ConvertAndScatter<0>(convert, from, row_elements, to, target);
   });
 }

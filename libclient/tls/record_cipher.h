@@ -30,7 +30,8 @@ class RecordCipher {
 std::unique_ptr<RecordCipher> MakeRecordCipher(const RecordCipher::Key& key);
 // Returns the name of the library that MakeRecordCipher uses.
 const char* RecordCipherLibrary();
-// Returns whether the processor has vector AES instructions, and the kernel allows them.
+// Returns whether the processor has vector AES instructions, and the kernel and kVectorBits
+// (base/processor.h) allow them.
 bool HasVectorAes();
 // Makes the cipher of OpenSSL.
 std::unique_ptr<RecordCipher> MakeOpenSslCipher(const RecordCipher::Key& key);

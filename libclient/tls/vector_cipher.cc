@@ -4,15 +4,14 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 
+#include "base/processor.h"
+
 namespace graphd {
 
 bool HasVectorAes() {
   // The library asks only the processor; these functions also ask whether the kernel saves the
   // registers.
-  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512vl") ||
-      !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512dq")) {
-    return false;
-  }
+  if (kVectorBits < 512 || !__builtin_cpu_supports("avx512bw")) return false;
   constexpr unsigned kVaes = 1U << 9, kVpclmulqdq = 1U << 10;
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 1 && (ecx & kVaes) != 0 &&

@@ -163,7 +163,7 @@ void CheckRule(const UpdateRule& rule, DType dtype, OptimizerState state) {
 
 void Step(const UpdateRule& rule, size_t elements, const float* gradient, float* value,
           float* state) {
-  if (kHasAvx2) return StepBy8(rule, elements, gradient, value, state);
+  if (kVectorBits >= 256) return StepBy8(rule, elements, gradient, value, state);
   StepWith(rule, elements, gradient, value, state);
 }
 

@@ -119,8 +119,9 @@ __attribute__((target("avx2"))) void FillBy256(const Initializer& init, uint64_t
 template <class T>
 void FillFloats(const Initializer& init, int64_t id, T* out, size_t count, int vector_bits) {
   const uint64_t key = CombineKeys(init.seed, static_cast<uint64_t>(id));
-  if (kHasAvx512 && vector_bits >= 512) return FillBy512(init, key, out, count);
-  if (kHasAvx2 && vector_bits >= 256) return FillBy256(init, key, out, count);
+  const int bits = std::min(vector_bits, kVectorBits);
+  if (bits >= 512) return FillBy512(init, key, out, count);
+  if (bits >= 256) return FillBy256(init, key, out, count);
   FillWith(init, key, out, count);
 }
 

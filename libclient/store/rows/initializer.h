@@ -17,8 +17,8 @@ namespace graphd::store {
 void CheckInitializer(const Initializer& initializer, DType dtype);
 
 // Fills the row with the first values for this id. `row` has a whole number of elements. Uses
-// vectors of up to `vector_bits` bits if the processor has them (512, 256), which does not change
-// the values.
+// vectors of up to `vector_bits` bits, and no more than kVectorBits (base/processor.h), which does
+// not change the values.
 void FillRow(const Initializer& initializer, DType dtype, int64_t id, std::span<std::byte> row,
              int vector_bits = 512);
 

@@ -6,9 +6,11 @@
 #include <map>
 
 #include "base/file.h"
+#include "base/processor.h"
 #include "base/strings.h"
 #include "format/partitioner.h"
 #include "graphd/dist_graph.h"
+#include "tests/support/error_of.h"
 #include "tests/unit/format/raw_graph_samples.h"
 #include "tests/unit/format/scratch_directory.h"
 
@@ -274,6 +276,13 @@ TEST(SessionOptions, AMachineThatIpConfigDoesNotNameMustSayThatItOnlyComputes) {
   WriteFileAtomically(ip_config, "no-such-host.invalid\n");
   EXPECT_THAT(error_of({}),
               AllOf(HasSubstr("no-such-host.invalid"), Not(HasSubstr("GRAPHD_ROLE"))));
+}
+
+TEST(SessionOptions, InvalidBitsOfVectorsAreRefused) {
+  const Alone files;
+  const Variables variables(
+      {{"GRAPHD_PART_CONFIG", files.part_config()}, {kVectorBitsVariable, "384"}});
+  EXPECT_THAT(ErrorOf([] { Initialize(); }), HasSubstr("GRAPHD_VECTOR_BITS '384': use 128"));
 }
 
 TEST(SessionOptions, TrainersOfAMachineShareItsPartitions) {

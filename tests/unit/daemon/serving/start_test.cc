@@ -15,6 +15,7 @@
 #include <regex>
 
 #include "base/file.h"
+#include "base/processor.h"
 #include "base/strings.h"
 #include "client/link/control.h"
 #include "tests/support/served_graph_fixture.h"
@@ -182,6 +183,13 @@ TEST_F(StartTest, OptionsAreChecked) {
   arguments = Arguments(FreePort());
   arguments.push_back("--no_such_option");
   EXPECT_THAT(Fails(arguments, ErrorCode::kInvalid), HasSubstr("no_such_option"));
+}
+
+TEST_F(StartTest, TheLogSaysWhichVectorsAreUsed) {
+  const uint16_t port = FreePort();
+  GraphdProcess process = Run(Arguments(port));
+  process.WaitReady(Socket(port));
+  EXPECT_THAT(process.Log(), HasSubstr(StrCat("this process uses vectors of up to ", kVectorBits)));
 }
 
 TEST_F(StartTest, AnAddressBeyondLoopbackNeedsInsecure) {
