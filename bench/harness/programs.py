@@ -12,6 +12,7 @@ PROGRAMS = {
     "kernel_bench": "small kernels for bench/guard: rows, requests in messages, updates",
     "row_cache_bench": "epochs and rows over TCP, with and without a row cache",
     "transfer_bench": "rows, hops and batches of a daemon, mapped and over sockets; attaching",
+    "first_batches_bench": "the first batches after a trainer has attached, and later ones",
     "store_bench": "pushes to a table, its recovery, and reads, without a daemon",
     "tensor_bench": "steps of an embedding that a daemon serves, and recovery of the daemon",
     "cold_embedding_bench": "the first epoch over a new embedding, and the next one",

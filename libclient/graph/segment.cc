@@ -156,6 +156,8 @@ Tensor Segment::array(const std::string& name) const {
   return Tensor(spec->dtype(), spec->shape, base_ + spec->offset, std::move(self));
 }
 
+void Segment::MapAhead() const noexcept { MapPagesAhead(base_, mapped_); }
+
 SegmentPages Segment::pages() const {
   SegmentPages found;
   found.small_bytes = size();

@@ -84,6 +84,8 @@ class Segment : public std::enable_shared_from_this<Segment> {
   // Returns the stored elements as a tensor that shares the mapping. Don't write to it: the pages
   // are read-only. Throws Error(kNotFound).
   Tensor array(const std::string& name) const;
+  // Maps the segment's pages ahead of the first reads, where that is cheap (MapPagesAhead).
+  void MapAhead() const noexcept;
   // Returns what the segment is on, pages of 2 MiB or not. Asks the kernel at each call
   // (/proc/self/smaps), about a mapping of its own. Counts all pages of a segment of up to 8 GiB,
   // and estimates by a sample of them beyond; returns small pages if the kernel can't tell.

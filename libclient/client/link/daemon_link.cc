@@ -430,6 +430,7 @@ AttachInfo DaemonLink::AttachTo(ClientSocket small, std::optional<ClientSocket> 
         Throw(ErrorCode::kCorrupt, "the graphd at ", peer_, " sent no descriptor for a segment");
       }
       segments.push_back(Segment::Map(std::move(mapping.fds[s]), std::move(mapping.layouts[s])));
+      segments.back()->MapAhead();
     }
     info.mapped.push_back(
         std::make_shared<const Partition>(info.meta, mapping.part, std::move(segments)));

@@ -6,10 +6,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <numeric>
 #include <string>
+#include <vector>
 
 #include "base/huge_pages.h"
 
@@ -114,6 +116,30 @@ TEST(Segment, TellsHowManyBytesAreOnHugePages) {
     EXPECT_GE(pages.huge_bytes, 2 * kHugePage);
   }
   EXPECT_EQ(Small()->pages().huge_bytes, 0U);
+}
+
+// Returns how many small pages of [data, data + bytes) this process has mapped.
+size_t MappedPages(const std::byte* data, size_t bytes) {
+  constexpr size_t kPage = 4096;
+  std::vector<uint64_t> entries(bytes / kPage);
+  const UniqueFd fd = OpenFile("/proc/self/pagemap", O_RDONLY);
+  const auto at = static_cast<off_t>(reinterpret_cast<uintptr_t>(data) / kPage * 8);
+  const auto size = static_cast<ssize_t>(entries.size() * 8);
+  EXPECT_EQ(::pread(fd.get(), entries.data(), static_cast<size_t>(size), at), size);
+  return static_cast<size_t>(
+      std::count_if(entries.begin(), entries.end(), [](uint64_t e) { return e >> 63 != 0; }));
+}
+
+TEST(Segment, HugePagesCanBeMappedAheadOfReads) {
+  constexpr size_t kBytes = 16 * kHugePage, kPages = kBytes / 4096;
+  SegmentLayout layout;
+  layout.Add("x", DType::kUInt8, {static_cast<int64_t>(kBytes)});
+  const auto segment = std::move(SegmentWriter("ahead", std::move(layout))).Seal();
+  const std::byte* const data = segment->array("x").data();
+  EXPECT_EQ(MappedPages(data, kBytes), 0U);
+  segment->MapAhead();
+  if (segment->pages().huge_bytes != kBytes) GTEST_SKIP() << "this system has no huge pages now";
+  EXPECT_EQ(MappedPages(data, kBytes), kPages);
 }
 
 TEST(Segment, LargeSegmentsAreAlignedToHugePagesAndReportTheirPages) {
