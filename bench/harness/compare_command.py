@@ -100,6 +100,7 @@ def measure(sessions, chosen, known):
     environment.say("limits")
     found, lines = limits.from_programs(sessions.build)
     known.update(found)
+    known["trip"], known["trip_tcp"] = limits.trip_seconds(False), limits.trip_seconds(True)
     known["touch"] = limits.touch_seconds(sessions.embedding_bytes())
     known["cold_rows"] = EMBEDDING_ROWS * (EMBEDDING_STEPS // 4)
     if kernel := known.pop("sample_kernel", None):
@@ -231,6 +232,7 @@ def main(arguments):
         machine=description,
         load_before=before,
         load_after=machine.load(),
+        settings={name: pages.SETTINGS[name] for name in systems},
         graph=load(os.path.join(sessions.graph, "graph.json")),
         packages=environment.versions(ENVIRONMENT),
         optional_packages=environment.create(ENVIRONMENT),

@@ -79,6 +79,13 @@ def batches(ids, size, seed=1):
             yield order[begin : begin + size]
 
 
+def seconds_of(act):
+    """Returns the seconds that a call takes."""
+    begin = time.perf_counter()
+    act()
+    return time.perf_counter() - begin
+
+
 def rate(job, step, warm_up=3):
     """Calls step() repeatedly; returns what it returns per second, the median of the repetitions."""
     for _ in range(warm_up):
@@ -174,7 +181,7 @@ def embedding_rates(job, create):
     import torch
 
     draw = np.random.default_rng(1)
-    pulls, steps = [], []
+    pulls, steps, own = [], [], []
     begin = time.perf_counter()
     pull, step = create()
     created = time.perf_counter() - begin
@@ -184,14 +191,18 @@ def embedding_rates(job, create):
         rows = pull(ids)
         pulls.append(time.perf_counter() - begin)
         rows.sum().backward()
-        begin = time.perf_counter()
+        begin, used = time.perf_counter(), time.process_time()
         step()
         steps.append(time.perf_counter() - begin)
+        own.append(time.process_time() - used)
     quarter = EMBEDDING_STEPS // 4
     yield "embedding_pull", EMBEDDING_ROWS / statistics.median(pulls[-quarter:])
     # The means count the slow steps, too: a cold step now and then loads pages.
     yield "embedding_step_cold", EMBEDDING_ROWS * quarter / (created + sum(steps[:quarter]))
     yield "embedding_step", EMBEDDING_ROWS / statistics.mean(steps[-quarter:])
+    yield "embedding_created", created
+    yield "embedding_cold_steps", sum(steps[:quarter])
+    yield "embedding_step_own", statistics.mean(own[-quarter:])
 
 
 def resident(process="self"):

@@ -14,12 +14,15 @@ from systems.rows import EMBEDDING_COLUMNS
 from systems.servers import NAME
 
 
-def connect(_):
+def connect():
     dgl.distributed.initialize(os.environ["DGL_IP_CONFIG"])
+
+
+def open_graph():
     return dgl.distributed.DistGraph(NAME)
 
 
-trainer = Trainer(connect, dgl.dataloading.NeighborSampler)
+trainer = Trainer(connect, open_graph, dgl.dataloading.NeighborSampler)
 
 
 def embedding(job):

@@ -13,8 +13,7 @@ from systems.rows import EMBEDDING_COLUMNS
 from systems.servers import NAME
 
 
-def connect(_):
-    graphd.distributed.initialize()
+def open_graph():
     return DistGraph(NAME)
 
 
@@ -23,7 +22,7 @@ def sampler_with_ids(fanouts):
     return NeighborSampler(fanouts, edge_ids=True)
 
 
-trainer = Trainer(connect, sampler_with_ids)
+trainer = Trainer(graphd.distributed.initialize, open_graph, sampler_with_ids)
 
 
 def embedding(job):

@@ -4,19 +4,18 @@ reading and writing files."""
 
 import mmap
 import os
+import socket
 import tempfile
 import time
 
 from harness import programs
 
-PIECE = 1 << 22
+PIECE, TRIPS = 1 << 22, 2000
 # limit -> program, benchmark, and the counter that is the limit itself, if there is one
 FROM_PROGRAMS = {
     "sample": ("sampling_bench", "BM_Sample/large/uniform/", None),
     "rows_local": ("transfer_bench", "BM_Gather/transport:0/rows:100000", None),
     "rows_remote": ("transfer_bench", "BM_Gather/transport:2/rows:100000", None),
-    "attach": ("transfer_bench", "BM_AttachToFirstBatch/transport:0", None),
-    "attach_tcp": ("transfer_bench", "BM_AttachToFirstBatch/transport:2", None),
     "step": (
         "tensor_bench",
         "BM_EmbeddingStep/transport:0/zipf:0/state:1/durability:1/staleness:0/write_back:0",
@@ -44,6 +43,37 @@ def from_programs(build):
                     if name == "sample":
                         found["sample_kernel"] = line.get("rate")
     return found, lines
+
+
+def sockets(tcp):
+    """Returns two sockets that are connected, over TCP on loopback or as Unix sockets."""
+    if not tcp:
+        return socket.socketpair()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        ends = socket.create_connection(listener.getsockname()), listener.accept()[0]
+    for end in ends:
+        end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return ends
+
+
+def trip_seconds(tcp):
+    """Returns the time of a round trip of 8 bytes between two processes."""
+    ours, theirs = sockets(tcp)
+    child = os.fork()
+    if child == 0:
+        ours.close()
+        while word := theirs.recv(8):
+            theirs.sendall(word)
+        os._exit(0)
+    theirs.close()
+    with ours:
+        begin = time.perf_counter()
+        for _ in range(TRIPS):
+            ours.sendall(bytes(8))
+            ours.recv(8)
+        seconds = (time.perf_counter() - begin) / TRIPS
+    os.waitpid(child, 0)
+    return seconds
 
 
 def files_below(folder):

@@ -12,12 +12,14 @@ from systems.rows import SYSTEMS
 PAGE = os.path.join(ROOT, "docs", "performance.md")
 DATA = os.path.join(ROOT, "docs", "performance.json")
 
-# The settings of each system, as its own documentation recommends them.
+# The settings of each system, as its own documentation recommends them. A run keeps those that it was
+# made with.
 SETTINGS = {
     "DGL distributed": "one server per partition with the graph in CSC, and a trainer that reads the "
     "first one's shared memory; DistNodeDataLoader without sampler processes, also in the epoch; "
     "a gloo group of one trainer for the optimiser. Its partitions are written by "
-    "`graphctl partition --format dgl`, so that both serve the same partitions.",
+    "`graphctl partition --format dgl`, so that both serve the same partitions. "
+    "A trainer attaches once, because the servers end with it.",
     "DGL local": "the graph in CSC only; dgl.dataloading.DataLoader, without CPU affinity; rows by "
     "torch.index_select, which is faster than indexing.",
     "GraphBolt": "FusedCSCSamplingGraph; ItemSampler, sample_neighbor and fetch_feature with a "
@@ -26,7 +28,8 @@ SETTINGS = {
     "because pyg-lib is not on PyPI.",
     "graphlearn-torch": "the graph and the features in memory, on the processor.",
     "graphd": "one daemon per partition with default options. The trainer maps its memory, or uses TCP "
-    "for all partitions (GRAPHD_TRANSPORT=tcp).",
+    "for all partitions (GRAPHD_TRANSPORT=tcp). What a trainer does first is the median of five "
+    "processes.",
 }
 INTRODUCTION = """\
 # Performance
@@ -87,12 +90,13 @@ def report(run):
             better = "more is better" if row["more_is_better"] else "less is better"
             plots.append(f"<h3>{page.escaped(title)} ({better})</h3>")
             plots.append(page.bars(title, entries, row["limit"]))
+    settings = [(name, run["settings"][name]) for name in run["systems"]]
     missing = [[title, system, text] for _, title, system, text in results.failures(run)]
     return page.page(
         "graphd and other systems", run["command"], facts(run),
         [("Results", page.table(results.headings(run), rows)), ("Plots", "\n".join(plots)),
          ("Without a value", page.table(["measurement", "system", "reason"], missing)),
-         ("Settings", page.facts((name, SETTINGS[name]) for name in run["systems"]))])  # fmt: skip
+         ("Settings", page.facts(settings))])  # fmt: skip
 
 
 def markdown(run):
@@ -116,7 +120,7 @@ def markdown(run):
         table.markdown(["property", "value"], facts(run)),
         "\n## Settings\n",
     ]
-    out += [f"- **{name}**: {SETTINGS[name]}" for name in run["systems"]]
+    out += [f"- **{name}**: {run['settings'][name]}" for name in run["systems"]]
     out += reasons(run, "error", "Failures", "{systems}, `{text}`")
     out += reasons(run, "absent", "Not measured", "{systems}, {text}")
     return "\n".join(out) + "\n"

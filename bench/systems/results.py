@@ -40,12 +40,15 @@ def derived_limits(limits, results):
     touch, step, cold = limits.get("touch"), limits.get("step"), limits.get("cold_rows")
     if touch and step and cold:
         found["step_cold"] = cold / (touch + cold / step)
+    for suffix in ("", "_tcp"):
+        batch, trip = value(results, OURS, "attach_later" + suffix), limits.get("trip" + suffix)
+        found["attach" + suffix] = batch + 2 * trip if batch and trip else None
     return found
 
 
 def made(results, limits, systems, **facts):
-    """Returns the result: facts (the machine, the command, ...), and the rows with a value, an error
-    or a reason for each system."""
+    """Returns the result: facts (the machine, the command, ...), the rows with a value, an error or a
+    reason for each system, and what else was measured to explain graphd's: limits and parts."""
     limits = derived_limits(limits, results)
     rows = []
     for row in ROWS:
@@ -56,7 +59,16 @@ def made(results, limits, systems, **facts):
                      "limit_title": row.limit_title, "target": target,
                      "values": {system: results[system][row.name] for system in systems}})  # fmt: skip
     tidied(rows)
-    return {**facts, "systems": [name for name in SYSTEMS if name in systems], "rows": rows}
+    names = {row.name for row in ROWS}
+    parts = {name: rounded(found["value"]) for name, found in results.get(OURS, {}).items()
+             if name not in names and "value" in found}  # fmt: skip
+    limits = {name: rounded(limit) for name, limit in sorted(limits.items()) if limit is not None}
+    return {**facts, "systems": [name for name in SYSTEMS if name in systems], "rows": rows,
+            "limits": limits, "parts": parts}  # fmt: skip
+
+
+def rounded(value):
+    return float(f"{value:.5g}")
 
 
 def tidied(rows):
@@ -64,10 +76,10 @@ def tidied(rows):
     for row in rows:
         for key in ("limit", "target"):
             if row[key] is not None:
-                row[key] = float(f"{row[key]:.5g}")
+                row[key] = rounded(row[key])
         for result in row["values"].values():
             if "value" in result:
-                result["value"] = float(f"{result['value']:.5g}")
+                result["value"] = rounded(result["value"])
             if "error" in result:
                 result["error"] = result["error"].replace(ROOT + "/", "")
 

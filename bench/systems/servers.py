@@ -5,6 +5,7 @@ standard library alone."""
 import contextlib
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -28,6 +29,7 @@ class Servers:
     """The servers of a part config, one per partition. With `with`, they run inside of the block."""
 
     ready = ""  # the text in the log of a server that is ready
+    trainers = 5  # the number of processes whose attaching is measured
 
     def __init__(self, part_config):
         self.part_config = os.path.realpath(part_config)
@@ -126,6 +128,10 @@ class Graphd(Servers):
             GRAPHD_RUNTIME_DIR=os.path.join(self.folder, "run"),
         )
 
+    def loading_seconds(self):
+        """Returns the time in which the first server has loaded its partition, as its log says."""
+        return float(re.search(r"partition 0 of .* in (\S+) s$", self.said(0), re.MULTILINE)[1])
+
     def shared_files(self):
         folder = f"/proc/{self.processes[0].pid}/fd"
         return [os.stat(os.path.join(folder, name)) for name in os.listdir(folder)
@@ -137,6 +143,7 @@ class Dgl(Servers):
     servers of the same graph use the same names there. That takes root."""
 
     ready = "waiting for connections"
+    trainers = 1  # because its servers end with their first trainer
 
     def __init__(self, part_config, python):
         super().__init__(part_config)

@@ -3,6 +3,8 @@
 
 import json
 import os
+import re
+import statistics
 import subprocess
 import sys
 import time
@@ -15,15 +17,18 @@ ROOT = os.path.realpath(os.path.join(HERE, "..", ".."))
 TIMEOUT_SECONDS = 900
 LOCAL = ("memory_per_edge", "sample_2", "sample_3", "rows_local", "loader_0", "loader_1", "loader_2",
          "epoch")  # fmt: skip
-SERVED = ("attach", "sample_2", "sample_3", "rows_local", "embedding_step", "loader_0")
+# The measures of a process that has just started.
+FRESH = ("attach",)
+SERVED = ("sample_2", "sample_3", "rows_local", "embedding_step", "loader_0")
 EMBEDDING = ("embedding_pull", "embedding_step_cold", "embedding_step")
-OVER_TCP = ("attach", "sample_2", "rows_remote", "wire_per_edge", "epoch")
+OVER_TCP = ("sample_2", "rows_remote", "wire_per_edge", "epoch")
 # Parts of graphd's work, which explain other results.
 PARTS, PARTS_OVER_TCP = ("sample_2_plain",), ("sample_2_plain", "wire_plain_per_edge")
-TCP_NAMES = {
-    name: name + "_tcp"
-    for name in ("attach", "sample_2", "sample_2_plain", "epoch", "epoch_compute")
-}
+
+
+def over_tcp(name):
+    """Returns the name of a result over TCP. Some are measured over TCP alone."""
+    return name if name.startswith(("rows_remote", "wire")) else name + "_tcp"
 
 
 def result_of(line):
@@ -61,14 +66,14 @@ class Sessions:
     def put(self, system, name, **result):
         self.results.setdefault(system, {})[name] = result
 
-    def measure(self, system, module, measures, server=None, rename=None, **variables):
-        """Runs a module of a system with a job, beside a server if there is one."""
+    def measure(self, system, module, measures, server=None, rename=str, **variables):
+        """Runs a module of a system with a job, beside a server if there is one; returns the results,
+        whose names are those that rename(name) returns."""
         job = {"graph": self.graph, "seconds": self.seconds, "measures": measures}
         command = [self.python, "-m", f"systems.{module}", json.dumps(job)]
         environment = dict(server.environment() if server else os.environ, **variables)
         if server:
             command = server.trainer(command)
-        rename = rename or {}
         log = os.path.join(self.logs, f"{module}-{len(os.listdir(self.logs))}.log")
         with open(log, "w", encoding="utf-8") as errors:
             try:
@@ -77,21 +82,40 @@ class Sessions:
                 out, reason = done.stdout, f"exit code {done.returncode}"
             except subprocess.TimeoutExpired as error:
                 out, reason = (error.stdout or b"").decode(), f"not ready in {TIMEOUT_SECONDS} s"
-        given = set()
+        given = {}
         for result in filter(None, map(result_of, out.splitlines())):
-            name = result.pop("measure")
-            given.add(name)
-            self.put(system, rename.get(name, name), **result)
+            name = rename(result.pop("measure"))
+            given[name] = result
+            self.put(system, name, **result)
         with open(log, encoding="utf-8", errors="replace") as file:
             said = file.read().strip().split("\n")[-1][-400:]
-        for name in measures:
+        for name in map(rename, measures):
             if name not in given:
-                self.put(
-                    system, rename.get(name, name), error=f"the process ended: {reason}: {said}"
-                )
+                given[name] = {"error": f"the process ended: {reason}: {said}"}
+                self.put(system, name, **given[name])
             failed = self.results[system].get(name, {})
             for other in EMBEDDING if name == "embedding_step" and "error" in failed else ():
                 self.put(system, other, **failed)
+        return given
+
+    def trained(self, system, module, measures, server, rename=str, **variables):
+        """Measures a trainer beside a server; first what a process does when it starts, as the median
+        of several processes where the servers take several."""
+        if server.trainers == 1:
+            self.measure(system, module, [*FRESH, *measures], server, rename, **variables)
+            return
+        found = {}
+        for _ in range(server.trainers):
+            given = self.measure(system, module, FRESH, server, rename, **variables)
+            for name, result in given.items():
+                found.setdefault(name, []).append(result)
+        for name, each in found.items():
+            failed = [result for result in each if "error" in result]
+            if failed:
+                self.put(system, name, **failed[0])
+            else:
+                self.put(system, name, value=statistics.median(result["value"] for result in each))
+        self.measure(system, module, measures, server, rename, **variables)
 
     def guarded(self, system, names, act):
         """Calls act(); an exception is the result of those names that have none yet."""
@@ -148,9 +172,14 @@ class Sessions:
             command = [self.python, "-m", "systems.dgl_partition", graph, output]
 
         def act():
-            seconds, peak = self.timed(command, os.path.join(self.logs, f"{name}-{system}.log"))
+            log = os.path.join(self.logs, f"{name}-{system}.log")
+            seconds, peak = self.timed(command, log)
             self.put(system, name, value=seconds)
             self.put(system, name + "_memory", value=peak)
+            if system == OURS:
+                with open(log, encoding="utf-8") as said:
+                    reading = re.search(r"([\d.]+) s of it reading", said.read())[1]
+                self.put(system, name + "_reading", value=float(reading))
 
         self.guarded(system, [name, name + "_memory"], act)
         count = limits.size(output) if os.path.isdir(output) else 0
@@ -172,10 +201,16 @@ class Sessions:
         return (servers.Graphd(config, self.bin) if system == OURS
                 else servers.Dgl(config, self.python))  # fmt: skip
 
+    def started(self, system, name, server):
+        """Records the time in which servers were ready."""
+        self.put(system, name, value=server.start_seconds)
+        if system == OURS:
+            self.put(system, name + "_loading", value=server.loading_seconds())
+
     def served(self, system, module):
         """Measures servers and their trainers: on one machine, then on two over TCP."""
         more = ("loader_1", "loader_2", *PARTS) if system == OURS else ()
-        over_tcp = [*OVER_TCP, *(PARTS_OVER_TCP if system == OURS else ())]
+        to_two = [*OVER_TCP, *(PARTS_OVER_TCP if system == OURS else ())]
 
         def one():
             server = self.server(system, 1)
@@ -188,25 +223,26 @@ class Sessions:
             with self.server(system, 1):
                 pass
             with server:
-                self.put(system, "start", value=server.start_seconds)
+                self.started(system, "start", server)
                 memory = self.bytes_per_edge(system, server.shared_bytes())
                 self.put(system, "memory_per_edge", value=memory)
-                self.measure(system, module, [*SERVED, *more, "epoch"], server)
+                self.trained(system, module, [*SERVED, *more, "epoch"], server)
 
         def cold():
             server = self.server(system, 1)
             limits.evict(os.path.dirname(server.part_config))
             with server:
-                self.put(system, "start_cold", value=server.start_seconds)
+                self.started(system, "start_cold", server)
 
         def two():
             with self.server(system, 2) as server:
-                self.measure(system, module, over_tcp, server, TCP_NAMES, GRAPHD_TRANSPORT="tcp")
+                self.trained(system, module, to_two, server, over_tcp, GRAPHD_TRANSPORT="tcp")
 
-        in_one = [*SERVED, *more, *EMBEDDING, "start", "memory_per_edge", "disk_per_edge", "epoch"]
+        in_one = [*FRESH, *SERVED, *more, *EMBEDDING, "start", "memory_per_edge", "disk_per_edge",
+                  "epoch"]  # fmt: skip
         self.guarded(system, in_one, one)
         self.guarded(system, ["start_cold"], cold)
-        self.guarded(system, [TCP_NAMES.get(name, name) for name in over_tcp], two)
+        self.guarded(system, [over_tcp(name) for name in (*FRESH, *to_two)], two)
 
     def without_original_ids(self):
         """Measures the bytes of an edge of graphd's without its id in the input. Files and memory are

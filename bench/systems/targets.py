@@ -1,120 +1,250 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reasons why a run misses targets: texts with numbers of the same run."""
+"""The reasons why a run misses targets: texts with numbers of the same run. A reason says which share of
+the machine's limit graphd reaches, and where the rest goes."""
 
 from harness import table
 
 from systems import results
-from systems.rows import OURS
+from systems.rows import EMBEDDING_ROWS, EMBEDDING_STEPS, OURS
 
 REACHED = 0.995  # of a target: what the page shows as 1.00
 
 
 def missed(run):
     """Returns (title of the row, share of the target, reason) of each target that is not reached."""
-    rows = {row["name"]: row for row in run["rows"]}
-    found = []
+    found, numbers = [], Numbers(run)
     for row in run["rows"]:
         ours = row["values"].get(OURS, {}).get("value")
         if not ours or not row["target"]:
             continue
         share = results.better(row, ours, row["target"])
         if share < REACHED:
-            found.append((results.title(row), share, _reason(row, rows, run)))
+            sentences = [_of_limit(row, ours), *REASONS[row["name"]](numbers)]
+            text = " ".join(filter(None, sentences)) or "nothing else was measured of it."
+            found.append((results.title(row), share, text))
     return found
 
 
-def _reason(row, rows, run):
-    if row["limit"] and results.better(row, row["limit"], row["target"]) < REACHED:
-        limit = table.quantity(row["limit"], row["unit"])
-        return f"the limit of this machine, {limit}, is worse than the target."
-    return REASONS.get(row["name"], _machine)(rows, run)
+def _of_limit(row, ours):
+    """Returns what the limit allows, and which share of it graphd reaches."""
+    if not row["limit"]:
+        return ""
+    limit = table.quantity(row["limit"], row["unit"])
+    share = f"{results.better(row, ours, row['limit']):.2f}"
+    allowed = results.better(row, row["limit"], row["target"])
+    if allowed < REACHED:
+        return (
+            f"the limit, {limit}, is itself {allowed:.2f} of the target; graphd reaches {share} of the "
+            f"limit."
+        )
+    return f"graphd reaches {share} of the limit, {limit}."
 
 
-def _text(rows, name):
-    """Returns graphd's value in a row as text."""
-    row = rows[name]
-    result = row["values"].get(OURS, {})
-    return table.quantity(result["value"], row["unit"]) if "value" in result else "no result"
+class Numbers:
+    """The values and limits of a run by name: None if it has not measured them."""
+
+    def __init__(self, run):
+        self.values = dict(run["parts"])
+        self.limits = dict(run["limits"])
+        for row in run["rows"]:
+            self.values[row["name"]] = row["values"].get(OURS, {}).get("value")
+            self.limits[row["name"]] = row["limit"]
+        self.processors = run["machine"]["processors"]
+
+    def __getitem__(self, name):
+        return self.values.get(name)
+
+    def limit(self, name):
+        return self.limits.get(name)
 
 
-def _sampling(rows, run):
-    return (
-        f"the kernel alone, in C++, draws {_text(rows, 'sample_kernel')} for seeds that are spread over "
-        f"the graph; a batch also relabels the nodes, which makes about as many random accesses to a "
-        f"hash table. Without the ids of edges, which are read on first use, it is "
-        f"{_text(rows, 'sample_2_plain')}."
+def sentence(form, **numbers):
+    """Returns a sentence with numbers, or nothing if one of them was not measured. A number is a pair
+    of a value and its unit."""
+    if any(value is None for value, _ in numbers.values()):
+        return ""
+    return form.format(**{key: table.quantity(*number) for key, number in numbers.items()})
+
+
+def less(a, b):
+    """Returns a - b, or None if one of them was not measured."""
+    return None if a is None or b is None else a - b
+
+
+def per(a, b):
+    """Returns a / b, or None if one of them was not measured."""
+    return None if a is None or not b else a / b
+
+
+def _partition(n):
+    whole, reading, limit = n["partition"], n["partition_reading"], n.limit("partition")
+    yield sentence(
+        "Of {whole}, {reading} are the reading of the edges, and the others their assignment, their "
+        "sorting and the writing; to read all input and to write all output in one go takes {limit}.",
+        whole=(whole, "s"), reading=(reading, "s"), limit=(limit, "s"))  # fmt: skip
+
+
+def _start(name):
+    def reason(n):
+        loading = n[name + "_loading"]
+        yield sentence(
+            "The partition is loaded in {loading}, and the process starts, and opens its sockets and "
+            "its state, in {rest}.",
+            loading=(loading, "s"), rest=(less(n[name], loading), "s"))  # fmt: skip
+        if name == "start_cold":
+            yield sentence(
+                "With the files in the page cache it is ready in {warm}: the disk adds {more}, and to "
+                "read the files from it with one thread takes {limit}.",
+                warm=(n["start"], "s"), more=(less(n[name], n["start"]), "s"),
+                limit=(n.limit("read_cold"), "s"))  # fmt: skip
+
+    return reason
+
+
+def _restart(n):
+    yield sentence("A start without kept memory takes {start}.", start=(n["start"], "s"))
+
+
+def _attach(suffix):
+    def reason(n):
+        batch, later = n["attach_batch" + suffix], n["attach_later" + suffix]
+        yield sentence(
+            "The connection and the answer of the daemons take {connect}, opening the graph with its "
+            "book {open}, and the first batch {batch}. The same batch takes {later} once its memory "
+            "was used; in the first one, {faults} pages are touched for the first time.",
+            connect=(n["attach_connect" + suffix], "s"), open=(n["attach_open" + suffix], "s"),
+            batch=(batch, "s"), later=(later, "s"),
+            faults=(n["attach_faults" + suffix], "small"))  # fmt: skip
+
+    return reason
+
+
+def _sampling(n):
+    kernel, plain, whole = (
+        per(1, n[name]) for name in ("sample_kernel", "sample_2_plain", "sample_2")
     )
+    yield sentence(
+        "An edge takes {whole}: {kernel} of it are the kernel's, which draws {rate} for seeds that are "
+        "spread over the graph, and {ids} the ids of edges, which are read on first use. In the other "
+        "{rest}, the nodes are relabelled, with about as many random accesses to a hash table, and "
+        "blocks and tensors are made.",
+        whole=(whole, "s"), kernel=(kernel, "s"), rate=(n["sample_kernel"], "edges/s"),
+        ids=(less(whole, plain), "s"), rest=(less(plain, kernel), "s"))  # fmt: skip
 
 
-def _sampling_tcp(rows, run):
-    return (
-        f"an edge takes {_text(rows, 'wire_per_edge')} on the wire, 4 of them its id, and passes two "
-        f"sockets. Without the ids of edges it is {_text(rows, 'sample_2_plain_tcp')}. Server and "
-        f"trainer share {run['machine']['processors']} processors."
-    )
+def _sampling_tcp(n):
+    far, near = per(1, n["sample_2_tcp"]), per(1, n["sample_2"])
+    yield sentence(
+        "An edge takes {far}, and {near} where the trainer maps the memory: {more} are the requests, "
+        "the copies and two passes of {bytes} through sockets.",
+        far=(far, "s"), near=(near, "s"), more=(less(far, near), "s"),
+        bytes=(n["wire_per_edge"], "B"))  # fmt: skip
+    yield sentence("Without the ids of edges it is {plain}.", plain=(n["sample_2_plain_tcp"], "edges/s"))
+    yield f"Servers and trainer share {n.processors} processors."
 
 
-def _wire(rows, run):
-    return (
+def _rows(n):
+    row, limit = per(1, n["rows_local"]), per(1, n.limit("rows_local"))
+    yield sentence(
+        "A row takes {row}, and {limit} in the bare gather, which reads private memory and writes to "
+        "memory that is used again; graphd reads memory that processes share, and makes a tensor.",
+        row=(row, "s"), limit=(limit, "s"))  # fmt: skip
+
+
+def _remote_rows(n):
+    row, limit = per(1, n["rows_remote"]), per(1, n.limit("rows_remote"))
+    yield sentence(
+        "A row takes {row}, and {limit} in the limit, which sends memory that is ready and copies in "
+        "two threads; a row that is mapped takes {near}.",
+        row=(row, "s"), limit=(limit, "s"), near=(per(1, n["rows_local"]), "s"))  # fmt: skip
+    yield f"Servers and trainer share {n.processors} processors."
+
+
+def _step(n):
+    step, loop = (per(EMBEDDING_ROWS, each) for each in (n["embedding_step"], n.limit("step")))
+    own = n["embedding_step_own"]
+    yield sentence(
+        "A step takes {step}, and a loop that applies gradients that are ready {loop}; the other {rest} "
+        "are the way to the server and back.",
+        step=(step, "s"), loop=(loop, "s"), rest=(less(step, loop), "s"))  # fmt: skip
+    yield sentence(
+        "The trainer computes for {own} of the step: it adds up the gradients of equal rows, and copies "
+        "and sends them.",
+        own=(own, "s"))  # fmt: skip
+
+
+def _cold(n):
+    steps = EMBEDDING_STEPS // 4
+    created, cold = n["embedding_created"], n["embedding_cold_steps"]
+    warm = per(steps * EMBEDDING_ROWS, n["embedding_step"])
+    yield sentence(
+        f"The creation takes {{created}}, and the first {steps} steps {{cold}}, of which {{more}} are "
+        "what they take more than as many warm ones.",
+        created=(created, "s"), cold=(cold, "s"), more=(less(cold, warm), "s"))  # fmt: skip
+    yield sentence(
+        "The limit touches the memory of the whole table in {touch}, and applies the steps in {loop}.",
+        touch=(n.limit("touch"), "s"),
+        loop=(per(steps * EMBEDDING_ROWS, n.limit("step")), "s"))  # fmt: skip
+
+
+def _workers(name):
+    def reason(n):
+        yield sentence(
+            "It is {none} without a worker, {one} with one, and {two} with two, which share "
+            f"{n.processors} processors with the trainer.",
+            none=(n["loader_0"], "batches/s"), one=(n["loader_1"], "batches/s"),
+            two=(n["loader_2"], "batches/s"))  # fmt: skip
+        if name == "loader_1":
+            yield sentence(
+                "A batch takes {batch}, and {limit} to sample its edges and to gather its rows.",
+                batch=(per(1, n[name]), "s"), limit=(per(1, n.limit(name)), "s"))  # fmt: skip
+
+    return reason
+
+
+def _epoch(suffix):
+    def reason(n):
+        whole, compute = n["epoch" + suffix], n["epoch_compute" + suffix]
+        yield sentence(
+            "The model computes for {compute} of {whole}, and the trainer waits for batches, or takes "
+            "them over, for {rest}.",
+            compute=(compute, "s"), whole=(whole, "s"), rest=(less(whole, compute), "s"))  # fmt: skip
+        yield f"One worker, the model and the servers share {n.processors} processors."
+
+    return reason
+
+
+def _least(n):
+    yield sentence(
+        "{ids} of it are ids of sources; the rest is the offsets of the nodes' edges, and what files "
+        "have besides.",
+        ids=(n.limit("least_per_edge"), "B"))  # fmt: skip
+
+
+def _wire(n):
+    yield sentence(
         "4 bytes are the edge's id and 4 the source's; the rest is seeds, degrees and TCP's headers. "
-        "Without the ids of edges, which are sent on first use, it is "
-        f"{_text(rows, 'wire_plain_per_edge')}."
-    )
-
-
-def _rows(rows, run):
-    return (
-        "the bare gather reads private memory, and graphd memory that processes share; the pages are "
-        f'those under "Pages obtained" below: {run["machine"]["pages_obtained"]}.'
-    )
-
-
-def _remote_rows(rows, run):
-    return (
-        f"server and trainer share {run['machine']['processors']} processors: the server gathers, and "
-        "both ends copy, while the limit sends memory that is ready."
-    )
-
-
-def _cold(rows, run):
-    return (
-        "the limit is one thread that touches the memory of the whole table, and then applies the "
-        f"steps; in warm steps graphd reaches {_text(rows, 'embedding_step')}. Rows also get their "
-        "first values, and trainer and server wait for each other in each step."
-    )
-
-
-def _step(rows, run):
-    return (
-        "the limit applies gradients that are ready, in one thread; a step also sorts and sends them, "
-        "and waits until the server has applied them."
-    )
-
-
-def _workers(rows, run):
-    return (
-        f"two workers and the trainer share {run['machine']['processors']} processors; one worker makes "
-        f"{_text(rows, 'loader_1')}."
-    )
-
-
-def _machine(rows, run):
-    return (
-        f"the machine's load was {run['load_before'][0]:.2f} before the run and "
-        f"{run['load_after'][0]:.2f} after it."
-    )
+        "Without the ids of edges, which are sent on first use, it is {plain}.",
+        plain=(n["wire_plain_per_edge"], "B"))  # fmt: skip
 
 
 REASONS = {
+    "partition": _partition,
+    "start": _start("start"),
+    "start_cold": _start("start_cold"),
+    "restart": _restart,
+    "attach": _attach(""),
+    "attach_tcp": _attach("_tcp"),
     "sample_2": _sampling,
     "sample_2_tcp": _sampling_tcp,
     "rows_local": _rows,
     "rows_remote": _remote_rows,
     "embedding_step_cold": _cold,
     "embedding_step": _step,
-    "loader_1": _workers,
-    "loader_2": _workers,
-    "epoch": _workers,
-    "epoch_tcp": _workers,
+    "loader_1": _workers("loader_1"),
+    "loader_2": _workers("loader_2"),
+    "epoch": _epoch(""),
+    "epoch_tcp": _epoch("_tcp"),
+    "least_per_edge": _least,
     "wire_per_edge": _wire,
 }
