@@ -23,7 +23,7 @@ graphlearn-torch on the same graph, in one run: partitioning, start, attach, sam
 loaders, an epoch of GraphSAGE, memory, disk and wire. The limits of the machine are measured in the same
 run.
 
-The first run installs the systems from PyPI into build/bench/environments (some 5 GB, and 10 to 40
+The first run installs the systems from PyPI into build/bench/environments (some 10 GB, and 10 to 40
 minutes, most of which is the compilation of torch-sparse), and makes the graph and its partitions in
 build/bench (20 GB). Later runs at scale 1 take a quarter of an hour, and need 16 GB of free memory and
 root, because DGL's servers need a /dev/shm of their own. Other programs should not run meanwhile.
@@ -46,7 +46,6 @@ MEASURES = {
     "graphlearn": ("sample_2", "sample_3", "rows_local"),
 }
 PROGRAMS = ("sampling_bench", "transfer_bench", "tensor_bench")
-ENVIRONMENT = os.path.join(WORK, "environments", "peers")
 
 
 def parser():
@@ -166,20 +165,27 @@ def chosen_systems(text):
     return [slug for slug in SLUGS if slug in chosen]
 
 
+def environments_of(chosen):
+    """Returns the environments of some systems. The first one's Python makes the graph, too."""
+    return [environment.PEERS, *([environment.GRAPHLEARN] if "graphlearn" in chosen else [])]
+
+
 def prepared(args, build, chosen, logs):
     """Installs the systems, and makes the graph and its partitions; returns the sessions.
 
     The graph and DGL's partitions are kept for later runs. graphd's are made each time, because its
     format is its own.
     """
-    environment.create(ENVIRONMENT)
-    python = os.path.join(ENVIRONMENT, "bin", "python3")
+    for each in environments_of(chosen):
+        environment.create(each)
+    python = environment.PEERS.python
     whole, fifth = (graph_folder(python, scale) for scale in (args.scale, args.scale / 5))
     work = os.path.join(WORK, "graphs", f"partitions-{args.scale:g}")
     os.makedirs(work, exist_ok=True)
     for parts in (1, 2):
         shutil.rmtree(os.path.join(work, f"native-{parts}"), ignore_errors=True)
     sessions = Sessions(build, python, whole, fifth, work, logs, args.seconds)
+    sessions.pythons["graphlearn"] = environment.GRAPHLEARN.python
     for slug, kind in (("graphd", "native"), ("dgl", "dgl")):
         for parts in (1, 2) if slug in chosen else ():
             environment.say(f"partitions: {kind}, {parts}")
@@ -221,7 +227,7 @@ def main(arguments):
     except KeyboardInterrupt:
         interrupted = True
         environment.say("interrupted; what was measured is kept")
-    systems = [SLUGS[slug] for slug in chosen]
+    systems, environments = [SLUGS[slug] for slug in chosen], environments_of(chosen)
     results.fill(sessions.results, systems, {"absent": "interrupted"} if interrupted else None)
     run = results.made(
         sessions.results,
@@ -234,8 +240,12 @@ def main(arguments):
         load_after=machine.load(),
         settings={name: pages.SETTINGS[name] for name in systems},
         graph=load(os.path.join(sessions.graph, "graph.json")),
-        packages=environment.versions(ENVIRONMENT),
-        optional_packages=environment.create(ENVIRONMENT),
+        packages=environment.versions_of_all(environments),
+        optional_packages={
+            package: state
+            for each in environments
+            for package, state in environment.create(each).items()
+        },
     )
     show(run)
     write_run(folder, run, sessions.results)

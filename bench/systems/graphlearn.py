@@ -1,24 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GraphLearn-for-PyTorch, on a graph in the trainer's memory.
+"""GraphLearn-for-PyTorch, on a graph in the trainer's memory, in an environment of its own: its wheel
+is built for a later PyTorch than DGL 2.1's."""
 
-The wheel on PyPI is built for another PyTorch than DGL 2.1 and with CUDA; where it can't be imported,
-the error is the result.
-"""
+import sys
+import types
 
-import graphlearn_torch as glt
 import torch
+import torch_geometric  # noqa: F401  (it looks for a whole torch_sparse, before it is replaced)
 
-from systems import common
+# graphlearn_torch imports it to convert edges from COO. Ours are in CSC, so that nobody has to wait
+# for half an hour until it is compiled.
+sys.modules["torch_sparse"] = types.ModuleType("torch_sparse")
+
+import graphlearn_torch as glt  # noqa: E402
+
+from systems import common  # noqa: E402
 
 _kept = {}
 
 
 def dataset(job):
     if "dataset" not in _kept:
-        indptr, indices = job.tensor("indptr"), job.tensor("indices")
-        targets = torch.repeat_interleave(torch.arange(job.nodes), indptr.diff())
         found = glt.data.Dataset(edge_dir="in")
-        found.init_graph(edge_index=torch.stack([indices, targets]), graph_mode="CPU")
+        edges = job.tensor("indices"), job.tensor("indptr")
+        found.init_graph(edge_index=edges, layout="CSC", graph_mode="CPU")
         found.init_node_features(job.tensor("feat"), with_gpu=False)
         found.init_node_labels(job.tensor("label"))
         _kept["dataset"] = found

@@ -26,7 +26,8 @@ SETTINGS = {
     "TorchBasedFeature; gb.DataLoader.",
     "PyG": "NeighborLoader on edges that are sorted by destination (is_sorted), with torch-sparse, "
     "because pyg-lib is not on PyPI.",
-    "graphlearn-torch": "the graph and the features in memory, on the processor.",
+    "graphlearn-torch": "the graph in CSC and the features in memory, on the processor, with a later "
+    "PyTorch than the other systems', because its wheel needs it.",
     "graphd": "one daemon per partition with default options. The trainer maps its memory, or uses TCP "
     "for all partitions (GRAPHD_TRANSPORT=tcp). What a trainer does first is the median of five "
     "processes.",

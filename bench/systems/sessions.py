@@ -52,6 +52,7 @@ class Sessions:
         self.build, self.python, self.graph, self.fifth = build, python, graph, fifth
         self.work, self.logs, self.seconds = work, logs, seconds
         self.results = {}
+        self.pythons = {}  # {module: the interpreter of another environment}
         # All systems get one thread, and the same modules.
         path = [os.path.join(HERE, ".."), os.path.join(build, "python")]
         os.environ.update(PYTHONPATH=os.pathsep.join(path), OMP_NUM_THREADS="1", MKL_NUM_THREADS="1",
@@ -70,7 +71,8 @@ class Sessions:
         """Runs a module of a system with a job, beside a server if there is one; returns the results,
         whose names are those that rename(name) returns."""
         job = {"graph": self.graph, "seconds": self.seconds, "measures": measures}
-        command = [self.python, "-m", f"systems.{module}", json.dumps(job)]
+        python = self.pythons.get(module, self.python)
+        command = [python, "-m", f"systems.{module}", json.dumps(job)]
         environment = dict(server.environment() if server else os.environ, **variables)
         if server:
             command = server.trainer(command)
