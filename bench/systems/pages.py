@@ -49,9 +49,10 @@ The page is made from [performance.json](performance.json); to measure again:
 """
 READING = """\
 For times and bytes, less is better; for rates, more. "To the best peer" says how many times as good
-graphd is as the best other system. "Of the limit" and "of the target" are 1 where they are reached.
-Targets are meant for the whole graph. Those in seconds and per second were set on a machine that makes
-60 million random reads per second, and are scaled to what this one makes.
+graphd is as the best other system. "Of the limit" and "of the target here" are 1 where they are reached.
+Targets are meant for the whole graph. Most apply on every machine as they are, or are a share of the
+limit. Those of sampling and of embeddings, which random reads of memory bound, were set on a machine
+that makes 60 million of them per second: "target here" is scaled to what this one makes.
 """
 SMALL = """\
 **This run used {scale:g} of the graph. Caches hold much of such a graph, and epochs are short, so that

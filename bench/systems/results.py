@@ -4,7 +4,7 @@
 from harness import table
 from harness.paths import ROOT
 
-from systems.rows import OURS, ROWS, SYSTEMS, absent
+from systems.rows import OURS, ROWS, SHARE, SYSTEMS, absent
 
 
 def value(results, system, name):
@@ -56,7 +56,8 @@ def made(results, limits, systems, **facts):
         target = row.target_in(limits)
         rows.append({"name": row.name, "subject": row.subject, "detail": row.detail, "unit": row.unit,
                      "more_is_better": row.more_is_better, "limit": limit,
-                     "limit_title": row.limit_title, "target": target,
+                     "limit_title": row.limit_title, "target": target, "nominal": row.target,
+                     "nominal_is": row.nominal_is,
                      "values": {system: results[system][row.name] for system in systems}})  # fmt: skip
     tidied(rows)
     names = {row.name for row in ROWS}
@@ -116,9 +117,18 @@ def ratios(row):
     return of_peer, of_limit, f"{better(row, ours, row['target']):.2f}" if row["target"] else ""
 
 
+def nominal(row):
+    """Returns the target as it was set, as text."""
+    if row["nominal"] is None:
+        return ""
+    if row["nominal_is"] == SHARE:
+        return f"{row['nominal']:g} x the limit"
+    return table.quantity(row["nominal"], row["unit"])
+
+
 def headings(run):
-    return ["measurement", "limit", *run["systems"], "to the best peer", "of the limit", "target",
-            "of the target"]  # fmt: skip
+    return ["measurement", "limit", *run["systems"], "to the best peer", "of the limit",
+            "nominal target", "target here", "of the target here"]  # fmt: skip
 
 
 def table_rows(run):
@@ -137,7 +147,7 @@ def cells(run, row):
     target = table.quantity(row["target"], row["unit"]) if row["target"] else ""
     of_peer, of_limit, of_target = ratios(row)
     return [limit, *(cell(row, row["values"][name]) for name in run["systems"]), of_peer,
-            of_limit, target, of_target]  # fmt: skip
+            of_limit, nominal(row), target, of_target]  # fmt: skip
 
 
 def title(row):

@@ -54,7 +54,7 @@ class Comparison(unittest.TestCase):
         rate = self.cells("sample_2")
         self.assertEqual((rate["to the best peer"], rate["of the limit"]), ("4x", "0.50"))
         time = self.cells("restart")
-        self.assertEqual((time["to the best peer"], time["target"], time["of the target"]),
+        self.assertEqual((time["to the best peer"], time["target here"], time["of the target here"]),
                          ("0.25x", "200 ms", "0.01"))
 
     def test_limits_follow_from_measurements(self):
@@ -64,11 +64,17 @@ class Comparison(unittest.TestCase):
         self.assertEqual(self.rows["loader_1"]["limit"], 0.2)
         self.assertEqual(self.rows["loader_2"]["limit"], 40.0)
 
-    def test_targets_are_scaled_to_the_machine(self):
+    def test_targets_of_random_reads_alone_are_scaled_to_the_machine(self):
         # It makes 40 random reads per second, and targets are for 60 million.
         self.assertAlmostEqual(self.rows["sample_2"]["target"], 35e6 * 40 / 60e6, 3)
-        self.assertAlmostEqual(self.rows["start"]["target"], 0.8 * 60e6 / 40, 3)
-        self.assertEqual(self.rows["restart"]["target"], 0.2)
+        self.assertEqual(self.cells("sample_2")["nominal target"], "35 M edges/s")
+        self.assertEqual({row.name for row in ROWS if row.by_machine},
+                         {"sample_2", "sample_2_tcp", "embedding_step", "embedding_step_cold"})
+        for name, target in (("start", 0.8), ("partition", 15), ("attach", 0.01), ("restart", 0.2)):
+            self.assertEqual(self.rows[name]["target"], target)
+            cells = self.cells(name)
+            self.assertEqual(cells["nominal target"], cells["target here"])
+        self.assertEqual(self.cells("rows_local")["nominal target"], "0.9 x the limit")
         self.assertEqual(self.rows["wire_per_edge"]["target"], 4.5)
 
     def test_each_target_that_is_missed_has_a_reason(self):
@@ -82,6 +88,8 @@ class Comparison(unittest.TestCase):
         self.assertIn("draws 20 edges/s", reasons["sampling: [10,25] x 1000"])
         self.assertIn("it is 20 B", reasons["bytes per edge: wire, per sampled edge, headers of TCP "
                                             "included"])
+        self.assertIn("Of the nominal target, 35 M edges/s, it reaches 0.00.",
+                      reasons["sampling: [10,25] x 1000"])
         for title, reason in reasons.items():
             self.assertRegex(reason, r"graphd reaches .*\d.*[.] .*\d|kept memory takes 20 s", title)
         text = pages.markdown(self.result)
