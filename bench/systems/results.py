@@ -30,9 +30,10 @@ def derived_limits(limits, results):
     found = dict(limits)
     found["compute"] = value(results, OURS, "epoch_compute")
     found["compute_tcp"] = value(results, OURS, "epoch_compute_tcp")
-    sampling, rows = value(results, OURS, "sample_2"), value(results, OURS, "rows_local")
-    edges = value(results, OURS, "sample_2_edges_of_batch")
-    nodes = value(results, OURS, "sample_2_rows_of_batch")
+    # The loader's batches lack the ids of edges until they are read.
+    sampling, rows = value(results, OURS, "sample_2_plain"), value(results, OURS, "rows_local")
+    edges = value(results, OURS, "sample_2_plain_edges_of_batch")
+    nodes = value(results, OURS, "sample_2_plain_rows_of_batch")
     if sampling and rows and edges and nodes:
         found["kernels"] = 1 / (edges / sampling + nodes / rows)
     one = value(results, OURS, "loader_1")

@@ -60,7 +60,7 @@ COPY, READING, TRIPS = (
     "reading the files",
     "2 round trips and the batch",
 )
-RANDOM, KERNELS, ID = "random reads", "sampling and rows in sequence", "an id of 4 bytes"
+RANDOM, KERNELS, ID = "random reads", "sampling without ids and rows in sequence", "an id of 4 bytes"
 ROWS = (
     Row("partition", PARTITION, "whole graph", "s", LESS, "partition", COPY, 15),
     Row("partition_memory", PARTITION, "whole graph, peak memory with mapped files", "B", LESS),

@@ -27,8 +27,8 @@ def made_result():
              "DGL distributed": {name: {"value": 5.0} for name in names if name != "rows_remote"},
              "GraphBolt": {"sample_2": {"error": "OSError: <libx> | not found"}}}
     found[OURS].update(epoch_compute={"value": 10.0}, epoch_compute_tcp={"value": 10.0},
-                       sample_2_edges_of_batch={"value": 60},
-                       sample_2_rows_of_batch={"value": 40}, **PARTS)
+                       sample_2_plain={"value": 30.0}, sample_2_plain_edges_of_batch={"value": 60},
+                       sample_2_plain_rows_of_batch={"value": 40}, **PARTS)
     results.fill(found, systems)
     limits = {"sample": 40.0, "rows_local": 30.0, "rows_remote": 30.0, "read_cold": 1.0,
               "read_warm": 1.0, "cold_rows": 50.0, "step": 30.0, "touch": 2.0, "trip": 1.0,
@@ -60,8 +60,8 @@ class Comparison(unittest.TestCase):
     def test_limits_follow_from_measurements(self):
         self.assertEqual(self.rows["epoch"]["limit"], 10.0)
         self.assertEqual(self.rows["epoch"]["target"], 10.3)
-        # A batch of 60 edges and 40 rows at 20 per second.
-        self.assertEqual(self.rows["loader_1"]["limit"], 0.2)
+        # A batch of 60 edges without ids at 30 per second, and 40 rows at 20 per second.
+        self.assertEqual(self.rows["loader_1"]["limit"], 0.25)
         self.assertEqual(self.rows["loader_2"]["limit"], 40.0)
 
     def test_targets_of_random_reads_alone_are_scaled_to_the_machine(self):
