@@ -23,7 +23,7 @@ from systems.rows import EMBEDDING_ROWS, EMBEDDING_STEPS
 REPETITIONS = 3
 FANOUTS = {"sample_2": ([10, 25], 1000), "sample_3": ([15, 10, 5], 1024)}
 ROWS = 100_000
-HIDDEN, WARM_UP_BATCHES = 16, 20
+HIDDEN, WARM_UP_BATCHES, PREPARED_BATCHES = 16, 20, 40
 LEARNING_RATE = 0.003
 # The stream of results. Libraries print to standard output, too.
 RESULTS = os.fdopen(os.dup(1), "w")
@@ -144,16 +144,22 @@ def close(iterator):
 
 
 def epochs(job, model, batches_of_epoch):
-    """Trains an epoch of node classification; yields its seconds, and those of them that the model
-    took. batches_of_epoch() yields (arguments of the model, labels). Some batches are trained before,
-    to warm up."""
+    """Trains an epoch of node classification; yields its seconds, those of them that the model took,
+    and those that the model takes alone. batches_of_epoch() yields (arguments of the model, labels).
+    Some batches are trained before, to warm up.
+
+    Loaders and servers that work meanwhile take processors, caches and bandwidth from the model. So it
+    also computes with batches that are prepared before: some of them, because those of an epoch take
+    more memory than there is, whose time is that of the epoch by their share of its nodes."""
     import torch
     import torch.nn.functional as F
 
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
-    for most in (WARM_UP_BATCHES, None):
+
+    def train(batches):
+        """Returns the seconds, those of the model, and the numbers of right predictions and nodes."""
         begin, compute, correct, seen = time.perf_counter(), 0.0, 0, 0
-        for inputs, labels in itertools.islice(batches_of_epoch(), most):
+        for inputs, labels in batches:
             start = time.perf_counter()
             out = model(*inputs)[: len(labels)]
             loss = F.cross_entropy(out, labels)
@@ -163,11 +169,20 @@ def epochs(job, model, batches_of_epoch):
             compute += time.perf_counter() - start
             correct += (out.argmax(1) == labels).sum().item()
             seen += len(labels)
-        took = time.perf_counter() - begin
-    assert seen == job.shape["training_nodes"], f"the epoch had {seen} training nodes"
+        return time.perf_counter() - begin, compute, correct, seen
+
+    nodes = job.shape["training_nodes"]
+    train(itertools.islice(batches_of_epoch(), WARM_UP_BATCHES))
+    took, within, correct, seen = train(batches_of_epoch())
+    assert seen == nodes, f"the epoch had {seen} training nodes"
     yield "epoch", took
-    yield "epoch_compute", compute
+    yield "epoch_compute_within", within
     yield "epoch_accuracy", correct / seen
+    batches = batches_of_epoch()
+    prepared = list(itertools.islice(batches, PREPARED_BATCHES))
+    batches.close()  # with it end the workers of its loader
+    _, alone, _, seen = train(prepared)
+    yield "epoch_compute", alone * nodes / seen
 
 
 def embedding_rates(job, create):

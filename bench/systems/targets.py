@@ -212,11 +212,13 @@ def _workers(name):
 
 def _epoch(suffix):
     def reason(n):
-        whole, compute = n["epoch" + suffix], n["epoch_compute" + suffix]
+        whole, within = n["epoch" + suffix], n["epoch_compute_within" + suffix]
+        alone = n["epoch_compute" + suffix]
         yield sentence(
-            "The model computes for {compute} of {whole}, and the trainer waits for batches, or takes "
-            "them over, for {rest}.",
-            compute=(compute, "s"), whole=(whole, "s"), rest=(less(whole, compute), "s"))  # fmt: skip
+            "The model computes for {within} of {whole}, {more} more than alone, because others use the "
+            "processors, caches and memory, too; for {rest} the trainer waits for batches.",
+            within=(within, "s"), whole=(whole, "s"), more=(less(within, alone), "s"),
+            rest=(less(whole, within), "s"))  # fmt: skip
         yield f"One worker, the model and the servers share {n.processors} processors."
 
     return reason

@@ -27,6 +27,7 @@ def made_result():
              "DGL distributed": {name: {"value": 5.0} for name in names if name != "rows_remote"},
              "GraphBolt": {"sample_2": {"error": "OSError: <libx> | not found"}}}
     found[OURS].update(epoch_compute={"value": 10.0}, epoch_compute_tcp={"value": 10.0},
+                       epoch_compute_within={"value": 14.0}, epoch_compute_within_tcp={"value": 14.0},
                        sample_2_plain={"value": 30.0}, sample_2_plain_edges_of_batch={"value": 60},
                        sample_2_plain_rows_of_batch={"value": 40}, **PARTS)
     results.fill(found, systems)
@@ -90,6 +91,8 @@ class Comparison(unittest.TestCase):
                                             "included"])
         self.assertIn("Of the nominal target, 35 M edges/s, it reaches 0.00.",
                       reasons["sampling: [10,25] x 1000"])
+        self.assertIn("computes for 14 s of 20 s, 4 s more than alone", reasons[
+            "GraphSAGE epoch, 1 worker: same machine"])
         for title, reason in reasons.items():
             self.assertRegex(reason, r"graphd reaches .*\d.*[.] .*\d|kept memory takes 20 s", title)
         text = pages.markdown(self.result)
