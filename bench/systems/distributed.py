@@ -10,7 +10,12 @@ import torch
 from systems import common
 
 SEEDS_OF_HOP, HOPS = 10_000, 20
-LATER_BATCHES = 5
+FIRST_BATCHES, LATER_BATCHES = 20, 5
+
+
+def page_faults():
+    """Returns how often this process has touched a page for the first time."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
 
 class Trainer:
@@ -45,14 +50,31 @@ class Trainer:
         times.append(time.perf_counter())
         self.graph = self.open_graph()
         times.append(time.perf_counter())
-        faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        faults = page_faults()
         self.first_batch()
         times.append(time.perf_counter())
         yield "attach", times[-1] - times[0]
         for part, begin, end in zip(("connect", "open", "batch"), times, times[1:]):
             yield f"attach_{part}", end - begin
-        yield "attach_faults", resource.getrusage(resource.RUSAGE_SELF).ru_minflt - faults
+        yield "attach_faults", page_faults() - faults
         yield "attach_later", min(common.seconds_of(self.first_batch) for _ in range(LATER_BATCHES))
+
+    def first_batches(self, job):
+        """Yields the batches with features per second of a process that has made none yet, and of the
+        same process later."""
+        g, made = self.connected(job), self.sampler([10, 25])
+        feat, seeds = g.ndata["feat"], common.batches(self.training_ids(job), 1000)
+
+        def step():
+            assert len(feat[made.sample_blocks(g, next(seeds))[0]])
+            return 1
+
+        begin, faults = time.perf_counter(), page_faults()
+        for _ in range(FIRST_BATCHES):
+            step()
+        yield "first_batches", FIRST_BATCHES / (time.perf_counter() - begin)
+        yield "first_batches_faults", page_faults() - faults
+        yield "later_batches", common.rate(job, step)
 
     def training_ids(self, job):
         """Returns the training nodes by their ids in the partitioned graph."""
@@ -117,6 +139,7 @@ class Trainer:
     def measures(self):
         return {
             "attach": self.attach,
+            "first_batches": self.first_batches,
             "sample_2": self.sampling("sample_2"),
             "sample_3": self.sampling("sample_3"),
             "rows_local": self.rows,

@@ -42,6 +42,7 @@ def derived_limits(limits, results):
     if touch and step and cold:
         found["step_cold"] = cold / (touch + cold / step)
     for suffix in ("", "_tcp"):
+        found["later_batches" + suffix] = value(results, OURS, "later_batches" + suffix)
         batch, trip = value(results, OURS, "attach_later" + suffix), limits.get("trip" + suffix)
         found["attach" + suffix] = batch + 2 * trip if batch and trip else None
     return found

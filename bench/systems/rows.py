@@ -60,6 +60,7 @@ COPY, READING, TRIPS = (
     "reading the files",
     "2 round trips and the batch",
 )
+FIRST, LATER = "first 20 batches with features", "the later rate of the same processes"
 ALONE = "its computation alone, with batches that are ready"
 RANDOM, KERNELS, ID = "random reads", "sampling without ids and rows in sequence", "an id of 4 bytes"
 ROWS = (
@@ -72,6 +73,9 @@ ROWS = (
     Row("restart", READY, "restart under a service manager", "s", LESS, None, "", 0.2),
     Row("attach", ATTACH, "same machine", "s", LESS, "attach", TRIPS, 0.010),
     Row("attach_tcp", ATTACH, "2 machines, over TCP", "s", LESS, "attach_tcp", TRIPS, 0.010),
+    Row("first_batches", FIRST, "same machine", "batches/s", MORE, "later_batches", LATER, 0.9, True),
+    Row("first_batches_tcp", FIRST, "2 machines, over TCP", "batches/s", MORE, "later_batches_tcp",
+        LATER, 0.9, True),
     Row("sample_2", SAMPLING, "[10,25] x 1000", "edges/s", MORE, "sample", RANDOM, 35e6,
         by_machine=True),
     Row("sample_2_plain", SAMPLING, "[10,25] x 1000, without ids of edges", "edges/s", MORE, "sample",
@@ -122,8 +126,8 @@ OF_DGL = {
     "loader_1": BY_SAMPLERS,
     "loader_2": BY_SAMPLERS,
 }
-SERVED = ("start", "start_cold", "restart", "attach", "attach_tcp", "sample_2_tcp", "rows_remote",
-          "epoch_tcp", "wire_per_edge", "disk_per_edge",
+SERVED = ("start", "start_cold", "restart", "attach", "attach_tcp", "first_batches", "first_batches_tcp",
+          "sample_2_tcp", "rows_remote", "epoch_tcp", "wire_per_edge", "disk_per_edge",
           "least_per_edge")  # fmt: skip
 NOT_OF_TRAINERS = ("partition", "partition_memory", "partition_fifth", "partition_fifth_memory",
                    "embedding_pull", "embedding_step_cold", "embedding_step")  # fmt: skip

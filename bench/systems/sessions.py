@@ -18,7 +18,7 @@ TIMEOUT_SECONDS = 900
 LOCAL = ("memory_per_edge", "sample_2", "sample_3", "rows_local", "loader_0", "loader_1", "loader_2",
          "epoch")  # fmt: skip
 # The measures of a process that has just started.
-FRESH = ("attach",)
+FRESH = ("attach", "first_batches")
 SERVED = ("sample_2", "sample_3", "rows_local", "embedding_step", "loader_0")
 EMBEDDING = ("embedding_pull", "embedding_step_cold", "embedding_step")
 OVER_TCP = ("sample_2", "rows_remote", "wire_per_edge", "epoch")
@@ -101,14 +101,14 @@ class Sessions:
         return given
 
     def trained(self, system, module, measures, server, rename=str, **variables):
-        """Measures a trainer beside a server; first what a process does when it starts, as the median
-        of several processes where the servers take several."""
+        """Measures a trainer beside a server; first what a process does when it starts, each thing as
+        the median of several processes where the servers take several."""
         if server.trainers == 1:
             self.measure(system, module, [*FRESH, *measures], server, rename, **variables)
             return
         found = {}
-        for _ in range(server.trainers):
-            given = self.measure(system, module, FRESH, server, rename, **variables)
+        for name in server.trainers * FRESH:
+            given = self.measure(system, module, [name], server, rename, **variables)
             for name, result in given.items():
                 found.setdefault(name, []).append(result)
         for name, each in found.items():

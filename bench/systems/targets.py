@@ -127,6 +127,18 @@ def _attach(suffix):
     return reason
 
 
+def _first_batches(suffix):
+    def reason(n):
+        first, later = (per(1, n[name + suffix]) for name in ("first_batches", "later_batches"))
+        yield sentence(
+            "One of the first batches takes {first}, and a later one {later}; in the first ones, "
+            "{faults} pages are touched for the first time.",
+            first=(first, "s"), later=(later, "s"),
+            faults=(n["first_batches_faults" + suffix], "small"))  # fmt: skip
+
+    return reason
+
+
 def _sampling(n):
     kernel, plain, whole = (
         per(1, n[name]) for name in ("sample_kernel", "sample_2_plain", "sample_2")
@@ -245,6 +257,8 @@ REASONS = {
     "restart": _restart,
     "attach": _attach(""),
     "attach_tcp": _attach("_tcp"),
+    "first_batches": _first_batches(""),
+    "first_batches_tcp": _first_batches("_tcp"),
     "sample_2": _sampling,
     "sample_2_tcp": _sampling_tcp,
     "rows_local": _rows,

@@ -14,8 +14,9 @@ from systems.rows import OURS, ROWS, SYSTEMS
 PARTS = {name: {"value": 3.0}
          for name in ("partition_reading", "start_loading", "start_cold_loading", "embedding_created",
                       "embedding_cold_steps", "embedding_step_own",
-                      *(f"attach_{part}{suffix}" for suffix in ("", "_tcp")
-                        for part in ("connect", "open", "batch", "later", "faults")))}
+                      *(part + suffix for suffix in ("", "_tcp") for part in (
+                          "attach_connect", "attach_open", "attach_batch", "attach_later",
+                          "attach_faults", "later_batches", "first_batches_faults")))}
 
 
 def made_result():
