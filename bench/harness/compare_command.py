@@ -102,7 +102,8 @@ def measure(sessions, chosen, known):
     known["trip"], known["trip_tcp"] = limits.trip_seconds(False), limits.trip_seconds(True)
     known["touch"] = limits.touch_seconds(sessions.embedding_bytes())
     known["cold_rows"] = EMBEDDING_ROWS * (EMBEDDING_STEPS // 4)
-    if kernel := known.pop("sample_kernel", None):
+    known.update(limits.edges_per_line(sessions.python, sessions.graph))
+    if kernel := known.pop("kernel", None):
         sessions.put(SLUGS["graphd"], "sample_kernel", value=kernel)
     for line in lines:
         if "error" in line:

@@ -1,15 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the two kernels that every sampler uses: one hop of uniform sampling, and relabelling.
-// Compares each with one random memory access per edge or id.
+// Compares each with one random memory access per edge or id, whose rate is measured, too.
 #include <benchmark/benchmark.h>
 
 #include "bench/support/bench_graph.h"
+#include "bench/support/limits.h"
 #include "bench/support/report.h"
 #include "sampling/relabel.h"
 #include "sampling/uniform_sampler.h"
 
 namespace graphd::bench {
 namespace {
+
+// Reads random lines of an array as large as the sources of ogbn-products' edges. bench/compare
+// derives the limits of samplers from it.
+void BM_RandomLines(benchmark::State& state) {
+  double nanoseconds = 0;
+  for (auto _ : state) nanoseconds = RandomReadNs(static_cast<size_t>(state.range(0)));
+  state.counters["lines/s"] = 1e9 / nanoseconds;
+}
+BENCHMARK(BM_RandomLines)
+    ->ArgName("bytes")
+    ->Arg(int64_t{4} * 123718280)
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
 
 // args: nodes, fanout
 void BM_UniformHop(benchmark::State& state) {

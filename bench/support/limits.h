@@ -9,7 +9,8 @@
 namespace graphd::bench {
 
 // Returns the nanoseconds per independent random 4-byte read from a table of `bytes` on 2 MiB
-// pages.
+// pages, each in another line of the memory. Many are in flight: as many as the processor starts by
+// itself, or with prefetch, whichever is faster.
 double RandomReadNs(size_t bytes);
 // Returns the nanoseconds per random row of `row_bytes` copied from a table of `bytes` on 2 MiB
 // pages, with prefetch: a gather without any overhead.

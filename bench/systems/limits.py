@@ -2,20 +2,24 @@
 """The limits of the machine: those that the benchmark programs measure beside their own results, and
 reading and writing files."""
 
+import json
 import mmap
 import os
 import socket
+import subprocess
 import tempfile
 import time
 
 from harness import programs
+from harness.paths import ROOT
 
 PIECE, TRIPS = 1 << 22, 2000
-# limit -> program, benchmark, and the counter that is the limit itself, if there is one
+# limit -> program, benchmark, and its "limit", "rate" or another counter
 FROM_PROGRAMS = {
-    "sample": ("sampling_bench", "BM_Sample/large/uniform/", None),
-    "rows_local": ("transfer_bench", "BM_Gather/transport:0/rows:100000", None),
-    "rows_remote": ("transfer_bench", "BM_Gather/transport:2/rows:100000", None),
+    "lines": ("sampling_bench", "BM_RandomLines/", "rate"),
+    "kernel": ("sampling_bench", "BM_Sample/large/uniform/", "rate"),
+    "rows_local": ("transfer_bench", "BM_Gather/transport:0/rows:100000", "limit"),
+    "rows_remote": ("transfer_bench", "BM_Gather/transport:2/rows:100000", "limit"),
     "step": (
         "tensor_bench",
         "BM_EmbeddingStep/transport:0/zipf:0/state:1/durability:1/staleness:0/write_back:0",
@@ -25,8 +29,8 @@ FROM_PROGRAMS = {
 
 
 def from_programs(build):
-    """Returns {limit: value or None}, with the rate of the sampling kernel, and the lines of the
-    benchmarks."""
+    """Returns {limit: value or None}, with the rate of the sampling kernel as "kernel", and the lines
+    of the benchmarks."""
     found, lines = dict.fromkeys(FROM_PROGRAMS), []
     for program in dict.fromkeys(program for program, _, _ in FROM_PROGRAMS.values()):
         wanted = {
@@ -37,12 +41,18 @@ def from_programs(build):
         pattern = "|".join(f"^{benchmark}" for benchmark, _ in wanted.values())
         for line in programs.measure(os.path.join(build, "bin", program), pattern):
             lines.append(line)
-            for name, (benchmark, counter) in wanted.items():
+            for name, (benchmark, key) in wanted.items():
                 if line["name"].startswith(benchmark) and "error" not in line:
-                    found[name] = line["counters"][counter] if counter else line.get("limit")
-                    if name == "sample":
-                        found["sample_kernel"] = line.get("rate")
+                    found[name] = {**line["counters"], **line}.get(key)
     return found, lines
+
+
+def edges_per_line(python, graph):
+    """Returns how many edges batches of the graph have per line of memory, by the name of a row, as
+    "..._per_line"."""
+    done = subprocess.run([python, "-m", "systems.lines", graph], check=True, stdout=subprocess.PIPE,
+                          cwd=os.path.join(ROOT, "bench"))  # fmt: skip
+    return {f"{name}_per_line": value for name, value in json.loads(done.stdout).items()}
 
 
 def sockets(tcp):

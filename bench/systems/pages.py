@@ -54,6 +54,16 @@ Targets are meant for the whole graph. Most apply on every machine as they are, 
 limit. Those of sampling and of embeddings, which random reads of memory bound, were set on a machine
 that makes 60 million of them per second: "target here" is scaled to what this one makes.
 """
+LINES = """
+A sampler reads the ids of the sources of a node's edges, which lie together: those of 50 edges, of 4
+bytes each, in 4 or 5 lines of 64 bytes. Edges that share a line cost one read of memory. So the limit
+of sampling counts lines, not edges: one thread reads {lines} random lines per second from an array as
+large as the ids of the whole graph, with many reads in flight, and a batch has so many edges per line
+that it touches, by the degrees of the graph: {sample_2_per_line} with [10,25] x 1000,
+{sample_3_per_line} with [15,10,5] x 1024, and {sample_kernel_per_line} in the kernel's benchmark, where
+each node has 50. What a batch needs besides is not part of the limit: where the edges of a node begin,
+and the numbers of the nodes in the batch.
+"""
 SMALL = """\
 **This run used {scale:g} of the graph. Caches hold much of such a graph, and epochs are short, so that
 the results are only a rough look.**
@@ -113,6 +123,8 @@ def markdown(run):
     out.append("\nThe limits are:\n")
     limits = [(row["limit_title"], results.title(row)) for row in run["rows"] if row["limit_title"]]
     out += grouped(limits)
+    if "sample_2_per_line" in run["limits"]:
+        out.append(LINES.format(**{name: table.number(value) for name, value in run["limits"].items()}))
     missed = [f"- **{title}**, {share:.2f} of the target: {reason}"
               for title, share, reason in targets.missed(run)]  # fmt: skip
     if missed:

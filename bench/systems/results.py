@@ -41,6 +41,9 @@ def derived_limits(limits, results):
     touch, step, cold = limits.get("touch"), limits.get("step"), limits.get("cold_rows")
     if touch and step and cold:
         found["step_cold"] = cold / (touch + cold / step)
+    for name in ("sample_2", "sample_3", "sample_kernel"):
+        lines, edges = limits.get("lines"), limits.get(name + "_per_line")
+        found[name] = lines * edges if lines and edges else None
     for suffix in ("", "_tcp"):
         found["later_batches" + suffix] = value(results, OURS, "later_batches" + suffix)
         batch, trip = value(results, OURS, "attach_later" + suffix), limits.get("trip" + suffix)

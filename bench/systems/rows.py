@@ -39,7 +39,7 @@ class Row:
         if self.of_limit:
             limit = limits.get(self.limit)
             return limit * self.target if limit else None
-        reads = limits.get("sample")
+        reads = limits.get("lines")
         if self.target is None or not self.by_machine or not reads:
             return self.target
         assert self.more_is_better, self.name
@@ -62,7 +62,8 @@ COPY, READING, TRIPS = (
 )
 FIRST, LATER = "first 20 batches with features", "the later rate of the same processes"
 ALONE = "its computation alone, with batches that are ready"
-RANDOM, KERNELS, ID = "random reads", "sampling without ids and rows in sequence", "an id of 4 bytes"
+RANDOM = "random lines of memory, by the edges that a batch takes from each"
+KERNELS, ID = "sampling without ids and rows in sequence", "an id of 4 bytes"
 ROWS = (
     Row("partition", PARTITION, "whole graph", "s", LESS, "partition", COPY, 15),
     Row("partition_memory", PARTITION, "whole graph, peak memory with mapped files", "B", LESS),
@@ -76,17 +77,17 @@ ROWS = (
     Row("first_batches", FIRST, "same machine", "batches/s", MORE, "later_batches", LATER, 0.9, True),
     Row("first_batches_tcp", FIRST, "2 machines, over TCP", "batches/s", MORE, "later_batches_tcp",
         LATER, 0.9, True),
-    Row("sample_2", SAMPLING, "[10,25] x 1000", "edges/s", MORE, "sample", RANDOM, 35e6,
+    Row("sample_2", SAMPLING, "[10,25] x 1000", "edges/s", MORE, "sample_2", RANDOM, 35e6,
         by_machine=True),
-    Row("sample_2_plain", SAMPLING, "[10,25] x 1000, without ids of edges", "edges/s", MORE, "sample",
+    Row("sample_2_plain", SAMPLING, "[10,25] x 1000, without ids of edges", "edges/s", MORE, "sample_2",
         RANDOM),
-    Row("sample_kernel", SAMPLING, "10 edges of each seed, the kernel alone", "edges/s", MORE, "sample",
-        RANDOM),
-    Row("sample_3", SAMPLING, "[15,10,5] x 1024", "edges/s", MORE, "sample", RANDOM),
-    Row("sample_2_tcp", SAMPLING, "[10,25] x 1000, 2 machines, over TCP", "edges/s", MORE, "sample",
-        RANDOM, 28e6, by_machine=True),
+    Row("sample_kernel", SAMPLING, "10 edges of each seed, the kernel alone", "edges/s", MORE,
+        "sample_kernel", RANDOM),
+    Row("sample_3", SAMPLING, "[15,10,5] x 1024", "edges/s", MORE, "sample_3", RANDOM),
+    Row("sample_2_tcp", SAMPLING, "[10,25] x 1000, 2 machines, over TCP", "edges/s", MORE,
+        "sample_2", RANDOM, 28e6, by_machine=True),
     Row("sample_2_plain_tcp", SAMPLING, "[10,25] x 1000, over TCP, without ids of edges", "edges/s",
-        MORE, "sample", RANDOM),
+        MORE, "sample_2", RANDOM),
     Row("rows_local", ROWS_OF_400, "same machine", "rows/s", MORE, "rows_local", "a bare gather", 0.9,
         True),
     Row("rows_remote", ROWS_OF_400, "over TCP", "rows/s", MORE, "rows_remote",

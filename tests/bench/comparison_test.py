@@ -32,7 +32,8 @@ def made_result():
                        sample_2_plain={"value": 30.0}, sample_2_plain_edges_of_batch={"value": 60},
                        sample_2_plain_rows_of_batch={"value": 40}, **PARTS)
     results.fill(found, systems)
-    limits = {"sample": 40.0, "rows_local": 30.0, "rows_remote": 30.0, "read_cold": 1.0,
+    limits = {"lines": 40.0, "sample_2_per_line": 1.5, "sample_3_per_line": 2.0,
+              "sample_kernel_per_line": 2.5, "rows_local": 30.0, "rows_remote": 30.0, "read_cold": 1.0,
               "read_warm": 1.0, "cold_rows": 50.0, "step": 30.0, "touch": 2.0, "trip": 1.0,
               "trip_tcp": 1.0, "partition": 5.0}
     return results.made(
@@ -54,12 +55,16 @@ class Comparison(unittest.TestCase):
 
     def test_ratios_are_above_one_where_graphd_is_better(self):
         rate = self.cells("sample_2")
-        self.assertEqual((rate["to the best peer"], rate["of the limit"]), ("4x", "0.50"))
+        self.assertEqual((rate["to the best peer"], rate["of the limit"]), ("4x", "0.33"))
         time = self.cells("restart")
         self.assertEqual((time["to the best peer"], time["target here"], time["of the target here"]),
                          ("0.25x", "200 ms", "0.01"))
 
     def test_limits_follow_from_measurements(self):
+        # 40 lines per second with 1.5 or 2.5 edges each.
+        self.assertEqual(self.rows["sample_2"]["limit"], 60.0)
+        self.assertEqual(self.rows["sample_kernel"]["limit"], 100.0)
+        self.assertIn("reads 40 random lines per second", pages.markdown(self.result))
         self.assertEqual(self.rows["epoch"]["limit"], 10.0)
         self.assertEqual(self.rows["epoch"]["target"], 10.3)
         # A batch of 60 edges without ids at 30 per second, and 40 rows at 20 per second.

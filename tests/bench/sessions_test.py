@@ -11,7 +11,7 @@ import unittest
 
 import numpy as np
 from bench_tools import build_folder
-from systems import graph, results
+from systems import graph, limits, lines, results, servers
 from systems.rows import OURS, ROWS
 from systems.sessions import Sessions
 
@@ -47,7 +47,27 @@ class Graph(unittest.TestCase):
         degrees = np.sort(np.diff(indptr))[::-1]
         self.assertGreater(degrees[:nodes // 10].sum(), 0.3 * count)
 
+    def test_a_batch_touches_fewer_lines_than_it_has_edges(self):
+        found = limits.edges_per_line(sys.executable, self.graph)
+        # Ten of a node's 50 edges, which lie in 4 or 5 lines, touch between 3 and 4 of them.
+        self.assertGreater(found["sample_kernel_per_line"], 10 / 4)
+        self.assertLess(found["sample_kernel_per_line"], 10 / 3)
+        for name in ("sample_2_per_line", "sample_3_per_line"):
+            self.assertGreater(found[name], 1)
+            self.assertLessEqual(found[name], 16)
+
+    def test_edges_are_drawn_without_replacement(self):
+        indptr, indices = self.array("indptr"), self.array("indices")
+        nodes = np.arange(len(indptr) - 1)
+        found = lines.positions(np.random.default_rng(1), indptr, nodes, 10)
+        self.assertEqual(len(np.unique(found)), len(found))
+        rows = np.searchsorted(indptr, found, "right") - 1
+        self.assertTrue((np.bincount(rows, minlength=len(nodes)) ==
+                         np.minimum(np.diff(indptr), 10)).all())
+        self.assertLess(found.max(), len(indices))
+
     def test_graphd_gives_every_value(self):
+        servers.Graphd.trainers = 2  # the tests need no median of more
         logs, work = (os.path.join(self.folder.name, name) for name in ("logs", "work"))
         os.makedirs(logs)
         os.makedirs(work)
