@@ -22,11 +22,13 @@ class Trainer:
     """A trainer beside the first of the servers that bench/compare has started.
 
     `connect()` connects, and `open_graph()` returns the graph. `sampler(fanouts)` makes a neighbour
-    sampler.
+    sampler. `message_bytes(graph)` returns the bytes of all messages of samples so far, if the system
+    counts them.
     """
 
-    def __init__(self, connect, open_graph, sampler):
+    def __init__(self, connect, open_graph, sampler, message_bytes=None):
         self.connect = connect
+        self.message_bytes = message_bytes
         self.open_graph = open_graph
         self.sampler = sampler
         self.graph = None
@@ -129,10 +131,14 @@ class Trainer:
             seeds = torch.from_numpy(
                 np.unique(draw.integers(self.boundary(job), job.nodes, SEEDS_OF_HOP))
             )
+            messages = self.message_bytes(g) if self.message_bytes else None
             edges, before = 0, common.loopback_bytes()
             for _ in range(HOPS):
                 edges += made.sample_blocks(g, seeds)[2][0].num_edges()
             yield result, (common.loopback_bytes() - before) / edges
+            yield f"{result}_seeds", HOPS * len(seeds) / edges
+            if self.message_bytes:
+                yield f"{result}_messages", (self.message_bytes(g) - messages) / edges
 
         return measure
 

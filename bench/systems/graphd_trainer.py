@@ -22,7 +22,11 @@ def sampler_with_ids(fanouts):
     return NeighborSampler(fanouts, edge_ids=True)
 
 
-trainer = Trainer(graphd.distributed.initialize, open_graph, sampler_with_ids)
+def message_bytes(graph):
+    return graph.handle.traffic()["sampling_bytes"]
+
+
+trainer = Trainer(graphd.distributed.initialize, open_graph, sampler_with_ids, message_bytes)
 
 
 def embedding(job):

@@ -108,9 +108,10 @@ ROWS = (
     Row("disk_per_edge", BYTES, "disk, original ids included", "B", LESS, 4, ID),
     Row("least_per_edge", BYTES, "memory and disk, without original ids of edges", "B", LESS, 4, ID,
         5.0),
-    Row("wire_per_edge", BYTES, "wire, per sampled edge, headers of TCP included", "B", LESS, 4, ID,
+    Row("wire_per_edge", BYTES, "wire, per sampled edge, headers of TCP included", "B", LESS, 8,
+        "an id of a node and one of an edge, of 4 bytes each"),
+    Row("wire_plain_per_edge", BYTES, "wire, per sampled edge, without ids of edges", "B", LESS, 4, ID,
         4.5),
-    Row("wire_plain_per_edge", BYTES, "wire, per sampled edge, without ids of edges", "B", LESS, 4, ID),
 )  # fmt: skip
 
 # The reasons for values that do not exist.

@@ -7,6 +7,7 @@ from harness import table
 from systems import results
 from systems.rows import EMBEDDING_ROWS, EMBEDDING_STEPS, OURS, SCALED
 
+BYTES_OF_SEED = 5  # in a request and its answer, where a type has less than 2^32 nodes
 REACHED = 0.995  # of a target: what the page shows as 1.00
 
 
@@ -244,10 +245,20 @@ def _least(n):
 
 
 def _wire(n):
+    whole, messages = n["wire_plain_per_edge"], n["wire_plain_per_edge_messages"]
+    seeds = n["wire_plain_per_edge_seeds"]
+    of_seeds = None if seeds is None else BYTES_OF_SEED * seeds
     yield sentence(
-        "4 bytes are the edge's id and 4 the source's; the rest is seeds, degrees and TCP's headers. "
-        "Without the ids of edges, which are sent on first use, it is {plain}.",
-        plain=(n["wire_plain_per_edge"], "B"))  # fmt: skip
+        f"4 B are the source's id. A seed takes {BYTES_OF_SEED} B, 4 of its id and 1 of the number of "
+        "its edges; it has {edges} here, which makes {seeds} for each, and {least} if it had all 10 of "
+        "the fanout. The structure of messages takes {structure}, and calls and the headers of TCP and "
+        "IP {headers}.",
+        edges=(per(1, seeds), "edges"), least=(BYTES_OF_SEED / 10, "B"), seeds=(of_seeds, "B"),
+        structure=(less(less(messages, 4), of_seeds), "B"),
+        headers=(less(whole, messages), "B"))  # fmt: skip
+    yield sentence(
+        "With the ids of edges, which are sent when they are first used, it is {more}.",
+        more=(n["wire_per_edge"], "B"))  # fmt: skip
 
 
 REASONS = {
@@ -270,5 +281,5 @@ REASONS = {
     "epoch": _epoch(""),
     "epoch_tcp": _epoch("_tcp"),
     "least_per_edge": _least,
-    "wire_per_edge": _wire,
+    "wire_plain_per_edge": _wire,
 }
