@@ -62,8 +62,7 @@ large as the ids of the whole graph, with many reads in flight, and a batch has 
 that it touches, by the degrees of the graph: {sample_2_per_line} with [10,25] x 1000,
 {sample_3_per_line} with [15,10,5] x 1024, and {sample_kernel_per_line} in the kernel's benchmark, where
 each node has 50. What a batch needs besides is not part of the limit: where the edges of a node begin,
-and the numbers of the nodes in the batch.
-"""
+and the numbers of the nodes in the batch."""
 SMALL = """\
 **This run used {scale:g} of the graph. Caches hold much of such a graph, and epochs are short, so that
 the results are only a rough look.**

@@ -76,8 +76,8 @@ def sentence(form, **numbers):
 
 
 def less(a, b):
-    """Returns a - b, or None if one of them was not measured."""
-    return None if a is None or b is None else a - b
+    """Returns a - b, or None if one of them was not measured, or if the difference is noise."""
+    return None if a is None or b is None or a < b else a - b
 
 
 def per(a, b):
@@ -120,10 +120,10 @@ def _attach(suffix):
         yield sentence(
             "The connection and the answer of the daemons take {connect}, opening the graph with its "
             "book {open}, and the first batch {batch}. The same batch takes {later} once its memory "
-            "was used; in the first one, {faults} pages are touched for the first time.",
+            "was used; in the first one, {faults} are touched for the first time.",
             connect=(n["attach_connect" + suffix], "s"), open=(n["attach_open" + suffix], "s"),
             batch=(batch, "s"), later=(later, "s"),
-            faults=(n["attach_faults" + suffix], "small"))  # fmt: skip
+            faults=(n["attach_faults" + suffix], "pages"))  # fmt: skip
 
     return reason
 
@@ -133,9 +133,9 @@ def _first_batches(suffix):
         first, later = (per(1, n[name + suffix]) for name in ("first_batches", "later_batches"))
         yield sentence(
             "One of the first batches takes {first}, and a later one {later}; in the first ones, "
-            "{faults} pages are touched for the first time.",
+            "{faults} are touched for the first time.",
             first=(first, "s"), later=(later, "s"),
-            faults=(n["first_batches_faults" + suffix], "small"))  # fmt: skip
+            faults=(n["first_batches_faults" + suffix], "pages"))  # fmt: skip
 
     return reason
 
@@ -146,11 +146,13 @@ def _sampling(n):
     )
     yield sentence(
         "An edge takes {whole}: {kernel} of it are the kernel's, which draws {rate} for seeds that are "
-        "spread over the graph, and {ids} the ids of edges, which are read on first use. In the other "
-        "{rest}, the nodes are relabelled, with about as many random accesses to a hash table, and "
-        "blocks and tensors are made.",
+        "spread over the graph, and in {rest} the nodes are relabelled, with about as many random "
+        "accesses to a hash table, and blocks and tensors are made.",
         whole=(whole, "s"), kernel=(kernel, "s"), rate=(n["sample_kernel"], "edges/s"),
-        ids=(less(whole, plain), "s"), rest=(less(plain, kernel), "s"))  # fmt: skip
+        rest=(less(plain, kernel), "s"))  # fmt: skip
+    yield sentence(
+        "The ids of edges, which are read on first use, take {ids}.", ids=(less(whole, plain), "s")
+    )
 
 
 def _sampling_tcp(n):

@@ -31,7 +31,8 @@ def made_result():
                        wire_plain_per_edge_seeds={"value": 0.2},
                        wire_plain_per_edge_messages={"value": 6.0},
                        epoch_compute_within={"value": 14.0}, epoch_compute_within_tcp={"value": 14.0},
-                       sample_2_plain={"value": 30.0}, sample_2_plain_edges_of_batch={"value": 60},
+                       sample_kernel={"value": 50.0}, sample_2_plain={"value": 30.0},
+                       sample_2_plain_edges_of_batch={"value": 60},
                        sample_2_plain_rows_of_batch={"value": 40}, **PARTS)
     results.fill(found, systems)
     limits = {"lines": 40.0, "sample_2_per_line": 1.5, "sample_3_per_line": 2.0,
@@ -94,7 +95,7 @@ class Comparison(unittest.TestCase):
         self.assertEqual(len(found), sum(1 for row in ROWS if row.target))
         self.assertEqual(set(targets.REASONS), {row.name for row in ROWS if row.target})
         reasons = {title: reason for title, _, reason in found}
-        self.assertIn("draws 20 edges/s", reasons["sampling: [10,25] x 1000"])
+        self.assertIn("draws 50 edges/s", reasons["sampling: [10,25] x 1000"])
         # 20 B on the wire, of which messages have 6 B: 4 of an id, 5 * 0.2 of seeds and others.
         self.assertIn("it has 5 edges here, which makes 1 B for each, and 0.5 B if it had all 10 of the "
                       "fanout. The structure of messages takes 1 B, and calls and the headers of TCP "
@@ -122,7 +123,7 @@ class Comparison(unittest.TestCase):
             "the limit, 10 s, is itself 0.50 of the target; graphd reaches 0.50 of the "
             "limit. The connection and the answer of the daemons take 2 s, opening the graph with its "
             "book 1 s, and the first batch 17 s. The same batch takes 9 s once its memory was used; in "
-            "the first one, 300 small pages are touched for the first time.")
+            "the first one, 300 pages are touched for the first time.")
 
     def test_what_was_not_measured_is_left_out_of_reasons(self):
         for row in self.result["rows"]:
