@@ -17,9 +17,12 @@ import sys
 import tempfile
 import time
 
-from python_bench import COLUMNS, HERE, NODES, make_graph, serve
+from python_bench import COLUMNS, HERE, NODES, make_graph, script, serve
 
 HIDDEN, CLASSES = 128, 50
+BARE = "bare gather and compute"
+# The names in bench/run.
+NAMES = {"Layerwise": "layerwise", "Layerwise/resumable": "layerwise, resumable"}
 
 
 def bare(g, layers, batch_size):
@@ -55,7 +58,7 @@ def seconds(run):
     return time.perf_counter() - begin
 
 
-def measure(args):
+def measure(args, names):
     import torch
 
     import graphd
@@ -73,7 +76,7 @@ def measure(args):
                                    num_workers=args.workers, **options)
 
     numbers = itertools.count()  # a run that is complete is not computed again
-    sides = {"bare gather and compute": bare(g, layers, args.batch_size), "layerwise": layerwise,
+    sides = {BARE: bare(g, layers, args.batch_size), "layerwise": layerwise,
              "layerwise, resumable": lambda: layerwise(resume=True, name=f"run{next(numbers)}")}
     for run in sides.values():
         run()  # warms up
@@ -81,11 +84,14 @@ def measure(args):
     for _ in range(args.rounds):
         for name, run in sides.items():
             taken[name].append(seconds(run))
-    least = statistics.median(taken["bare gather and compute"])
+    least, lines = statistics.median(taken[BARE]), script.Lines(args)
     for name, each in taken.items():
         median = statistics.median(each)
-        print(f"{name:28}{NODES / median:10,.0f} nodes/s {median:8.3f} s {median / least:7.2f}",
-              flush=True)
+        lines.text(f"{name:28}{NODES / median:10,.0f} nodes/s {median:8.3f} s {median / least:7.2f}")
+    for name in names:
+        median = statistics.median(taken[NAMES[name]])
+        lines.result(name, median, args.rounds,
+                     **{"nodes/s": NODES / median, "of_limit": least / median})
     graphd.distributed.exit_client()
 
 
@@ -98,7 +104,12 @@ def main():
     parser.add_argument("--workers", type=int, default=1, help="threads that make batches")
     parser.add_argument("--threads", type=int, default=1, help="threads that compute")
     parser.add_argument("--transport", default="auto", choices=["auto", "tcp"])
+    script.add_options(parser)
     args = parser.parse_args()
+    if not (names := script.chosen(args, NAMES)):
+        return
+    if args.benchmark_min_time is not None:  # bench/run --quick
+        args.rounds = 1
     sys.path.insert(0, os.path.join(args.build, "python"))
     with tempfile.TemporaryDirectory(prefix="graphd-bench-") as folder:
         daemon = serve(args.build, folder, make_graph(folder))
@@ -106,7 +117,7 @@ def main():
             os.environ.update(GRAPHD_SERVER_NAME="bench", GRAPHD_TRANSPORT=args.transport,
                               GRAPHD_RUNTIME_DIR=os.path.join(folder, "run"),
                               GRAPHD_IP_CONFIG=os.path.join(folder, "ip_config.txt"))
-            measure(args)
+            measure(args, names)
         finally:
             daemon.terminate()
             daemon.wait()

@@ -24,6 +24,10 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, ".."))
+
+from harness import script  # noqa: E402
+
 NODES, DEGREE, COLUMNS = 200_000, 20, 100
 
 # name, workers, batch size, seeds, fanouts
@@ -135,12 +139,20 @@ def measure(number, build, seconds):
     return *medians, more
 
 
-def report(number, build, seconds, processes):
+def name_of(case):
+    """Returns the name of a case in bench/run."""
+    _, workers, _, seeds, fanouts = case
+    return f"Epoch/workers:{workers}/seeds:{seeds}/fanouts:{','.join(map(str, fanouts))}"
+
+
+def report(number, build, seconds, processes, lines):
     cpp, holding, python, more = map(
         statistics.median, zip(*(measure(number, build, seconds) for _ in range(processes))))
     allowed = f"{60 + 0.05 * holding:9.1f} us" if CASES[number][1] == 0 else ""
-    print(f"{CASES[number][0]:32}{cpp:7.0f} us{holding:7.0f} us{python:7.0f} us{cpp / python:8.3f}"
-          f"{more:+9.1f} us{allowed}", flush=True)
+    lines.text(f"{CASES[number][0]:32}{cpp:7.0f} us{holding:7.0f} us{python:7.0f} us"
+               f"{cpp / python:8.3f}{more:+9.1f} us{allowed}")
+    lines.result(name_of(CASES[number]), python / 1e6, processes,
+                 **{"batches/s": 1e6 / python, "of_limit": holding / python})
 
 
 def main():
@@ -151,23 +163,31 @@ def main():
     parser.add_argument("--processes", type=int, default=5, help="of each kind, for a case: rounds")
     parser.add_argument("--transport", default="auto", choices=["auto", "tcp"])
     parser.add_argument("--side", type=int, help=argparse.SUPPRESS)
+    script.add_options(parser)
     args = parser.parse_args()
     sys.path.insert(0, os.path.join(args.build, "python"))
     if args.side is not None:
         return run_epochs(CASES[args.side])
+    cases = {name_of(case): number for number, case in enumerate(CASES)}
+    if not (names := script.chosen(args, cases)):
+        return None
+    if args.benchmark_min_time is not None:  # bench/run --quick
+        args.seconds, args.processes = args.benchmark_min_time, 1
     with tempfile.TemporaryDirectory(prefix="graphd-bench-") as folder:
         daemon = serve(args.build, folder, make_graph(folder))
         try:
             os.environ.update(GRAPHD_SERVER_NAME="bench", GRAPHD_TRANSPORT=args.transport,
                               GRAPHD_RUNTIME_DIR=os.path.join(folder, "run"),
                               GRAPHD_IP_CONFIG=os.path.join(folder, "ip_config.txt"))
-            print(f"{'':32}{'C++':>10}{'holding':>10}{'Python':>10}{'ratio':>8}{'more':>12}"
-                  f"{'allowed':>12}")
-            for number in range(len(CASES)):
-                report(number, args.build, args.seconds, args.processes)
+            lines = script.Lines(args)
+            lines.text(f"{'':32}{'C++':>10}{'holding':>10}{'Python':>10}{'ratio':>8}{'more':>12}"
+                       f"{'allowed':>12}")
+            for name in names:
+                report(cases[name], args.build, args.seconds, args.processes, lines)
         finally:
             daemon.terminate()
             daemon.wait()
+    return None
 
 
 if __name__ == "__main__":

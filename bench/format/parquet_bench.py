@@ -3,10 +3,10 @@
 """Times how graphctl partition reads the same edges as Parquet and as CSV, beside what reads alone
 take on this machine: pyarrow's of the Parquet file, and one of the CSV's bytes.
 
-    build/python/bin/python3 bench/format/parquet_bench.py [--edges N] [--bin DIR] [--work DIR]
+    build/python/bin/python3 bench/format/parquet_bench.py [--edges N] [--build DIR] [--work DIR]
 
-The edges (default 10 million, between a tenth as many nodes) have a feature of float32. --bin: the
-folder of graphctl (default build/release/bin). The files are in a temporary folder in --work.
+The edges (default 10 million, between a tenth as many nodes) have a feature of float32. The files
+are in a temporary folder in --work.
 """
 
 import argparse
@@ -18,8 +18,20 @@ import tempfile
 import time
 
 import numpy
-import pyarrow
-from pyarrow import csv, dataset, parquet
+
+try:
+    import pyarrow
+    from pyarrow import csv, dataset, parquet
+except ImportError:
+    pyarrow = None
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+from harness import script
+
+# The names in bench/run.
+NAMES = {"Read/parquet": "edges.parquet", "Read/csv": "edges.csv"}
+QUICK_EDGES = 1_000_000
 
 
 def write_edges(folder, edges):
@@ -70,10 +82,17 @@ def main():
     """Writes the files, and prints a line per measurement."""
     options = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     options.add_argument("--edges", type=int, default=10_000_000)
-    options.add_argument("--bin", default="build/release/bin")
+    options.add_argument("--build", default="build/release")
     options.add_argument("--work", default="/tmp")
+    script.add_options(options)
     given = options.parse_args()
-    graphctl = os.path.join(given.bin, "graphctl")
+    if not (names := script.chosen(given, NAMES)):
+        return
+    if pyarrow is None:
+        sys.exit("parquet_bench needs pyarrow, which scripts/setup installs in build/python")
+    if given.benchmark_min_time is not None:  # bench/run --quick
+        given.edges = QUICK_EDGES
+    graphctl, lines, taken = os.path.join(given.build, "bin", "graphctl"), script.Lines(given), {}
     with tempfile.TemporaryDirectory(prefix="parquet_bench.", dir=given.work) as folder:
         write_edges(folder, given.edges)
         files = {name: os.path.join(folder, name) for name in ("edges.parquet", "edges.csv")}
@@ -81,14 +100,20 @@ def main():
         def show(what, seconds, name, more=""):
             size = os.path.getsize(files[name]) / 1e6
             rate = given.edges / seconds / 1e6
-            print(f"{what:34} {seconds:7.2f} s {rate:8.1f} M rows/s  {size:5.0f} MB{more}")
+            lines.text(f"{what:34} {seconds:7.2f} s {rate:8.1f} M rows/s  {size:5.0f} MB{more}")
 
         for name in files:
-            seconds, peak = read_seconds(graphctl, folder, name)
-            show(f"graphctl partition reads {name[6:]}", seconds, name, f", peak {peak / 1e6:.0f} MB")
-        show("limit: pyarrow decodes parquet", timed(lambda: read_batches(files["edges.parquet"])),
-             "edges.parquet")
-        show("limit: read(2) of csv", timed(lambda: read_bytes(files["edges.csv"])), "edges.csv")
+            taken[name], peak = read_seconds(graphctl, folder, name)
+            show(f"graphctl partition reads {name[6:]}", taken[name], name,
+                 f", peak {peak / 1e6:.0f} MB")
+        limits = {"edges.parquet": timed(lambda: read_batches(files["edges.parquet"])),
+                  "edges.csv": timed(lambda: read_bytes(files["edges.csv"]))}
+        show("limit: pyarrow decodes parquet", limits["edges.parquet"], "edges.parquet")
+        show("limit: read(2) of csv", limits["edges.csv"], "edges.csv")
+        for name in names:
+            seconds, limit = taken[NAMES[name]], limits[NAMES[name]]
+            lines.result(name, seconds, 1,
+                         **{"rows/s": given.edges / seconds, "of_limit": limit / seconds})
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ def kernels(build, pattern, older):
             say("bench/guard", f"{shown(build)} has no {name}; its kernels are not compared")
             continue
         path = program(build, name)
-        those = list(programs.names(path, all_kernels))
+        those = list(programs.names([path], all_kernels))
         names += those
         if chosen := [each for each in those if re.search(pattern, each)]:
             found[path] = "|".join(f"^{re.escape(each)}$" for each in chosen)
@@ -146,7 +146,7 @@ def times(path, chosen):
     """Returns the seconds of an iteration of each kernel."""
     return {
         line["name"]: line["seconds"]
-        for line in programs.measure(path, chosen, ["--benchmark_min_time=0.1"])
+        for line in programs.measure([path], chosen, ["--benchmark_min_time=0.1"])
         if "seconds" in line
     }
 

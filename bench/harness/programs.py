@@ -6,6 +6,8 @@ import os
 import subprocess
 import tempfile
 
+from harness.paths import ROOT, program
+
 # name -> what it measures
 PROGRAMS = {
     "sampling_bench": "sampling methods, walks and relabelling, in one thread",
@@ -19,6 +21,15 @@ PROGRAMS = {
     "bounded_embedding_bench": "an embedding of four times the memory that it may use",
     "tls_stream_bench": "a stream of bytes with and without TLS",
     "tls_transfer_bench": "rows and batches over TCP with and without TLS",
+    "python_bench": "epochs of a loader in Python, compared with C++",
+    "inference_bench": "layerwise inference, compared with the bare gather and computation",
+    "parquet_bench": "graphctl partition's reading of Parquet and CSV, compared with reads alone",
+}
+# Those that are written in Python: name -> file below bench, and what they need of a build.
+SCRIPTS = {
+    "python_bench": ("client/python_bench.py", ("loader_bench", "graphd_python")),
+    "inference_bench": ("client/inference_bench.py", ("graphd_python",)),
+    "parquet_bench": ("format/parquet_bench.py", ("graphctl",)),
 }
 STANDARD = frozenset(
     [
@@ -110,10 +121,31 @@ def entries_of(text):
             yield entry
 
 
-def names(path, pattern=""):
+def targets(name):
+    """Returns the targets of a build that a program consists of."""
+    return SCRIPTS[name][1] if name in SCRIPTS else (name,)
+
+
+def command_of(build, name):
+    """Returns the command that runs a program of a build. Exits if it is not there."""
+    if name not in SCRIPTS:
+        return [program(build, name)]
+    # scripts/setup makes an interpreter that has pyarrow, too.
+    own = os.path.join(ROOT, "build", "python", "bin", "python3")
+    python = own if os.access(own, os.X_OK) else "/usr/bin/python3"
+    return [python, os.path.join(ROOT, "bench", SCRIPTS[name][0]), "--build", build]
+
+
+def name_of(command):
+    """Returns the name of the program that a command runs."""
+    files = [word for word in command if word.endswith(".py")]
+    return os.path.basename((files or command)[0]).removesuffix(".py")
+
+
+def names(command, pattern=""):
     """Lists the benchmarks of a program whose names match."""
     done = subprocess.run(
-        [path, "--benchmark_list_tests=true", f"--benchmark_filter={pattern or '.'}"],
+        [*command, "--benchmark_list_tests=true", f"--benchmark_filter={pattern or '.'}"],
         capture_output=True,
         text=True,
         check=False,
@@ -128,21 +160,21 @@ def names(path, pattern=""):
     ]
 
 
-def measure(path, pattern="", arguments=()):
+def measure(command, pattern="", arguments=()):
     """Runs a program; yields a line for each of its benchmarks as soon as it is measured.
 
     A benchmark that fails is a line with "error", and so is each that is not measured because the
     program ended. Raises Interrupted on Ctrl-C.
     """
-    program = os.path.basename(path)
+    name = name_of(command)
     try:
-        wanted = names(path, pattern)
+        wanted = names(command, pattern)
     except OSError as error:
-        yield {"program": program, "name": program, "error": str(error)}
+        yield {"program": name, "name": name, "error": str(error)}
         return
     if not wanted:
         return
-    command = [path, "--benchmark_format=json", f"--benchmark_filter={pattern or '.'}", *arguments]
+    command = [*command, "--benchmark_format=json", f"--benchmark_filter={pattern or '.'}", *arguments]
     text, done, interrupted = "", 0, False
     with (
         tempfile.TemporaryFile("w+") as errors,
@@ -154,7 +186,7 @@ def measure(path, pattern="", arguments=()):
                 if piece.strip() in ("}", "},"):
                     found = list(entries_of(text))
                     for entry in found[done:]:
-                        yield line_of(program, entry)
+                        yield line_of(name, entry)
                     done = len(found)
         except KeyboardInterrupt:
             interrupted = True
@@ -168,9 +200,9 @@ def measure(path, pattern="", arguments=()):
     if code:
         reason = f"the program ended with exit code {code}: {said}"
         missing = [
-            name
-            for name in wanted
-            if name not in measured and not any(each.startswith(name + "/") for each in measured)
+            each
+            for each in wanted
+            if each not in measured and not any(one.startswith(each + "/") for one in measured)
         ]
-        for name in missing or [program]:
-            yield {"program": program, "name": name, "error": reason}
+        for each in missing or [name]:
+            yield {"program": name, "name": each, "error": reason}

@@ -7,7 +7,7 @@ import shlex
 import sys
 
 from harness import files, machine, page, programs, table
-from harness.paths import add_build, built, has, program, run_folder, shown
+from harness.paths import add_build, built, has, run_folder, shown
 
 DESCRIPTION = """\
 Builds the release preset, runs the benchmark programs, and prints a line for each benchmark: its time,
@@ -28,8 +28,7 @@ examples:
   bench/run row_cache --quick --write_docs   # also writes a part of docs/performance.md
 
 bench/compare measures graphd beside other systems, bench/guard compares two builds.
-bench/format/partition_bench.sh times graphctl partition; it needs 10 GB in /tmp and several minutes.
-bench/client/python_bench.py compares the loaders of Python and C++."""
+bench/format/partition_bench.sh times graphctl partition; it needs 10 GB in /tmp and several minutes."""
 
 
 def parser():
@@ -114,13 +113,14 @@ def write(folder, run):
 def main(arguments):
     args = parser().parse_args(arguments)
     wanted = chosen(args.names)
-    args.no_build |= args.list and has(os.path.realpath(args.build_dir), wanted)
-    build = built(args, *wanted, "graphd")
-    paths = [program(build, name) for name in wanted]
+    compiled = [name for name in wanted if name not in programs.SCRIPTS]
+    args.no_build |= args.list and has(os.path.realpath(args.build_dir), compiled)
+    build = built(args, *(target for name in wanted for target in programs.targets(name)), "graphd")
+    commands = [programs.command_of(build, name) for name in wanted]
     if args.list:
-        for path in paths:
-            for name in programs.names(path, args.filter):
-                print(os.path.basename(path), name)
+        for command in commands:
+            for name in programs.names(command, args.filter):
+                print(programs.name_of(command), name)
         return 0
     min_time = args.min_time if args.min_time is not None else 0.05 if args.quick else None
     options = [] if min_time is None else [f"--benchmark_min_time={min_time:f}"]
@@ -134,8 +134,8 @@ def main(arguments):
     print(table.text_row(table.HEADINGS))
     interrupted = False
     try:
-        for path in paths:
-            for line in programs.measure(path, args.filter, options):
+        for command in commands:
+            for line in programs.measure(command, args.filter, options):
                 run["lines"].append(line)
                 print(table.text_row(table.columns(line)), flush=True)
     except (programs.Interrupted, KeyboardInterrupt):

@@ -39,7 +39,7 @@ def from_programs(build):
             if of == program
         }
         pattern = "|".join(f"^{benchmark}" for benchmark, _ in wanted.values())
-        for line in programs.measure(os.path.join(build, "bin", program), pattern):
+        for line in programs.measure([os.path.join(build, "bin", program)], pattern):
             lines.append(line)
             for name, (benchmark, key) in wanted.items():
                 if line["name"].startswith(benchmark) and "error" not in line:

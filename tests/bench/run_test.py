@@ -6,10 +6,12 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 
 from bench_tools import BENCH, build_folder, parsed, run
+from harness import programs
 
 TINY = "BM_HasEdges/small|BM_MiniBatch/small/uniform$"
 
@@ -65,6 +67,32 @@ class Run(unittest.TestCase):
         self.assertEqual(len(found["load_after"]), 3)
         with open(os.path.join(self.folder.name, "report.html"), encoding="utf-8") as file:
             self.assertIn("BM_HasEdges/small", parsed(file.read())[0])
+
+    def test_programs_in_python_are_listed(self):
+        done = run("run", "--build_dir", build_folder(), "--list", "python", "inference", "parquet")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for text in ("python_bench Epoch/workers:2", "inference_bench Layerwise\n",
+                     "parquet_bench Read/csv\n"):
+            self.assertIn(text, done.stdout)
+
+    def test_results_of_programs_in_python_are_read(self):
+        path = os.path.join(self.folder.name, "two_bench.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"import argparse, sys\nsys.path.insert(0, {BENCH!r})\n"
+                       "from harness import script\nparser = argparse.ArgumentParser()\n"
+                       "script.add_options(parser)\nargs = parser.parse_args()\n"
+                       "names = script.chosen(args, ['A/1', 'A/2', 'B'])\n"
+                       "lines = script.Lines(args) if names else None\n"
+                       "for name in names:\n    lines.text('for people')\n"
+                       "    assert name != 'A/2', 'broken'\n"
+                       "    lines.result(name, 2.0, 3, **{'rows/s': 6.0, 'of_limit': 0.5})\n")
+        command = [sys.executable, path]
+        self.assertEqual(programs.names(command, "A"), ["A/1", "A/2"])
+        first, second = programs.measure(command, "A", ["--benchmark_min_time=0.05"])
+        self.assertEqual((first["program"], first["name"], first["seconds"]), ("two_bench", "A/1", 2.0))
+        self.assertEqual((first["rate"], first["unit"], first["limit"]), (6.0, "rows/s", 12.0))
+        self.assertEqual(second["name"], "A/2")
+        self.assertIn("broken", second["error"])
 
     def test_a_program_that_fails_is_named(self):
         build = os.path.join(self.folder.name, "build")
