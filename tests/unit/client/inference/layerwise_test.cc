@@ -271,7 +271,7 @@ TEST(LayerwiseOnDisk, LayersThatDoNotFitIntoTheMemoryOfTensorsAreOnTheDisk) {
     for (const auto& port : graph.access()->ports()) {
       for (const TensorShare& share : port->List()) resident += share.resident_bytes;
     }
-    EXPECT_GT(results[1].num_bytes(), 2 * kMemory);  // of one of the three layers
+    EXPECT_GT(results[1].num_bytes(), 2 * kMemory);  // one of the three layers
     EXPECT_LE(resident, 2 * kMemory);
   }
   EXPECT_TRUE(SameBits(results[0], results[1]));
