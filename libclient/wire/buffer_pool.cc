@@ -4,9 +4,9 @@
 #include <sys/mman.h>
 
 #include <bit>
+#include <iterator>
 #include <map>
 #include <utility>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/fork.h"
@@ -144,23 +144,21 @@ void BufferPool::Return(std::byte* data, size_t capacity) noexcept {
 
 size_t BufferPool::Trim(std::chrono::milliseconds idle_time) {
   const Clock::time_point before = Clock::now() - idle_time;
-  std::vector<std::pair<std::byte*, size_t>> unused;
+  std::multimap<size_t, State::Idle> unused;
   size_t bytes = 0;
-  {
-    const MutexLock lock(state_->mutex);
-    unused.reserve(state_->idle.size());
-    for (auto at = state_->idle.begin(); at != state_->idle.end();) {
-      if (at->second.since > before) {
-        ++at;
-        continue;
-      }
-      unused.emplace_back(at->second.data, at->first);
+  if (!state_->mutex.try_lock()) return 0;
+  // Moving nodes throws nothing.
+  for (auto at = state_->idle.begin(); at != state_->idle.end();) {
+    const auto next = std::next(at);
+    if (at->second.since <= before) {
       bytes += at->first;
-      at = state_->idle.erase(at);
+      unused.insert(state_->idle.extract(at));
     }
-    state_->idle_bytes -= bytes;
+    at = next;
   }
-  for (const auto& [data, capacity] : unused) ::munmap(data, capacity);
+  state_->idle_bytes -= bytes;
+  state_->mutex.unlock();
+  for (const auto& [capacity, buffer] : unused) ::munmap(buffer.data, capacity);
   return bytes;
 }
 

@@ -62,7 +62,8 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   // The same, but the account does not refuse it.
   PooledBuffer GetAnyway(size_t bytes);
 
-  // Unmaps buffers that nobody has used for this time. Returns their bytes.
+  // Unmaps buffers that nobody has used for this time. Returns their bytes; 0, without waiting, if
+  // another thread uses the pool: the thread that calls this also finds threads that hang.
   size_t Trim(std::chrono::milliseconds idle_time);
 
   // Return the bytes on loan and the bytes idle, for status and tests.
