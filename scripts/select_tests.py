@@ -157,9 +157,12 @@ def read_tests(build, without):
     tests = []
     for entry in listed["tests"]:
         name, given = entry["name"], properties[entry["name"]]
-        program = re.sub(r"_(\d|core)$", "", name)
+        program, narrowed = re.subn(r"_\d+_bits$", "", name)  # at another width of vectors
+        program = re.sub(r"_(\d|core)$", "", program)
         if program in sources:
             files, paths = {f"tests/{program}"}, sources[program]
+            if narrowed:
+                files.add("tests/at_vector_bits")
         else:  # a script, whose interpreter exists; without its program, ctest would not have a command
             program, command = name, entry.get("command", [])
             text = "\n".join([*command, *given.get("ENVIRONMENT", [])])
