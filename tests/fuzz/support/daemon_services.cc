@@ -264,7 +264,7 @@ void DaemonServices::CheckVictim() {
 // longer as they were.
 bool DaemonServices::RemoveTensors() {
   try {
-    for (const auto& entry : checkpoints_->own().List()) checkpoints_->own().Delete(entry.name);
+    for (const std::string& name : checkpoints_->own().Names()) checkpoints_->own().Delete(name);
     size_t kept = 0;
     for (const TensorShare& share : tensors_->ListAll()) {
       const auto same = std::find_if(standing_.begin(), standing_.end(), [&](const auto& each) {
