@@ -6,7 +6,6 @@
 #include <pty.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <functional>
 
 #include "base/file.h"
@@ -31,16 +30,22 @@ std::string InAFile(const std::function<void(ProgressLine&)>& show) {
 std::string OnATerminal(const std::function<void(ProgressLine&)>& show) {
   int ends[2];
   if (::openpty(&ends[0], &ends[1], nullptr, nullptr, nullptr) != 0) return "no terminal";
-  const UniqueFd ours(ends[0]), terminal(ends[1]), saved(::dup(STDERR_FILENO));
-  ::dup2(terminal.get(), STDERR_FILENO);
+  const UniqueFd ours(ends[0]), saved(::dup(STDERR_FILENO));
+  ::dup2(ends[1], STDERR_FILENO);
+  ::close(ends[1]);
   {
     ProgressLine line;
     show(line);
   }
   ::dup2(saved.get(), STDERR_FILENO);
+  // A terminal may hand out what was written in several pieces. After the last one, because nobody
+  // has its other end any more, reading fails.
+  std::string shown;
   char bytes[4096];
-  const ssize_t got = ::read(ours.get(), bytes, sizeof bytes);
-  return {bytes, static_cast<size_t>(std::max<ssize_t>(got, 0))};
+  for (ssize_t got; (got = ::read(ours.get(), bytes, sizeof bytes)) > 0;) {
+    shown.append(bytes, static_cast<size_t>(got));
+  }
+  return shown;
 }
 
 TEST(ProgressLine, AFileGetsALineForEachStep) {
