@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/acceptor.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+
+namespace graphd {
+
+uint64_t ConnectionLimits::reserved_descriptors() const noexcept {
+  return std::min<uint64_t>(1024, descriptors / 2);
+}
+
+Acceptor::Acceptor(std::deque<DataThread>& threads, const ConnectionLimits& limits,
+                   ConnectionCounters& counters, bool asks_for_users, kj::Timer& timer)
+    : threads_(threads),
+      limits_(limits),
+      counters_(counters),
+      asks_for_users_(asks_for_users),
+      timer_(timer),
+      connections_(*this) {}
+
+bool Acceptor::HasRoom(const UniqueFd& fd, const Peer& peer) {
+  if (counters_.open >= limits_.connections) {
+    counters_.refused_by_limit++;
+    LogWarning({.peer = peer.LogName(), .op = "connect"}, "refusing ", peer.text, ": ",
+               counters_.open, " connections are open; raise ", "--max_connections");
+    return false;
+  }
+  // Descriptors are numbered from the lowest that is free.
+  const auto used = static_cast<uint64_t>(fd.get());
+  if (used >= limits_.descriptors - limits_.reserved_descriptors()) {
+    counters_.refused_by_descriptors++;
+    LogWarning({.peer = peer.LogName(), .op = "connect"}, "refusing ", peer.text, ": ",
+               limits_.descriptors - used, " of ", limits_.descriptors,
+               " descriptors are free, which are kept for the store; close connections, or ",
+               "raise the limit (LimitNOFILE= of the service, ulimit -n)");
+    return false;
+  }
+  return true;
+}
+
+void Acceptor::Accept(UniqueFd fd, Peer peer) {
+  if (!HasRoom(fd, peer)) return;
+  counters_.open++;
+  counters_.accepted++;
+  DataThread& thread = threads_[next_thread_++ % threads_.size()];
+  const std::string name = peer.LogName();
+  connections_.add(Serve(thread, std::move(fd), std::move(peer))
+                       .catch_([name](const kj::Exception& exception) {
+                         // A misbehaving peer ends its own connection, nothing else.
+                         LogWarning({.peer = name, .op = "connection"}, "connection of ", name,
+                                    ": ", exception.getDescription().cStr());
+                       })
+                       .attach(kj::defer([this] { counters_.open--; })));
+}
+
+kj::Promise<void> Acceptor::Serve(DataThread& thread, UniqueFd fd, Peer peer) {
+  if (peer.is_unix || !peer.uid || !asks_for_users_) {
+    return thread.Serve(std::move(fd), std::move(peer));
+  }
+  const uid_t user = *peer.uid;
+  return users_.Find(user, timer_)
+      .then([&thread, fd = std::move(fd),
+             peer = std::move(peer)](std::vector<gid_t> groups) mutable {
+        peer.gids = std::move(groups);
+        return thread.Serve(std::move(fd), std::move(peer));
+      });
+}
+
+void Acceptor::taskFailed(kj::Exception&& exception) {
+  LogWarning({.op = "connection"}, "connection: ", exception.getDescription().cStr());
+}
+
+}  // namespace graphd

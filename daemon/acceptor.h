@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+
+#include "base/file.h"
+#include "daemon/access/peer.h"
+#include "daemon/access/user_directory.h"
+#include "daemon/serving/connection_counters.h"
+#include "daemon/serving/data_thread.h"
+
+namespace graphd {
+
+// The limits on what the daemon accepts. A reload may change them.
+struct ConnectionLimits {
+  std::atomic<uint64_t> connections{0};
+  // The descriptors that this process may have. Those reserved no connection gets, because the
+  // store needs them: for segments of its log, RocksDB's files (512) and new tables.
+  uint64_t descriptors = 0;
+  uint64_t reserved_descriptors() const noexcept;
+};
+
+// Deals accepted connections out to the data threads in turn, within the limits. Owned and used by
+// the main thread.
+class Acceptor final : private kj::TaskSet::ErrorHandler {
+ public:
+  // `asks_for_users` says that a client on this machine is known by its user only, also over TCP:
+  // the groups of those users are looked up.
+  Acceptor(std::deque<DataThread>& threads, const ConnectionLimits& limits,
+           ConnectionCounters& counters, bool asks_for_users, kj::Timer& timer);
+
+  // Lets a thread serve the peer, or closes the connection and logs why.
+  void Accept(UniqueFd fd, Peer peer);
+
+ private:
+  bool HasRoom(const UniqueFd& fd, const Peer& peer);
+  // Serves the peer on the thread; the promise ends with the connection.
+  kj::Promise<void> Serve(DataThread& thread, UniqueFd fd, Peer peer);
+  void taskFailed(kj::Exception&& exception) override;
+
+  std::deque<DataThread>& threads_;
+  const ConnectionLimits& limits_;
+  ConnectionCounters& counters_;
+  const bool asks_for_users_;
+  kj::Timer& timer_;
+  UserDirectory users_;
+  size_t next_thread_ = 0;
+  kj::TaskSet connections_;
+};
+
+}  // namespace graphd

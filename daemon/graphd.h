@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <kj/async.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/file.h"
+#include "base/threads/mutex.h"
+#include "daemon/access/access_rules.h"
+#include "daemon/acceptor.h"
+#include "daemon/graph_switcher.h"
+#include "daemon/load_progress.h"
+#include "daemon/logging/daemon_log.h"
+#include "daemon/main_loop.h"
+#include "daemon/metrics/metrics_endpoint.h"
+#include "daemon/metrics/peer_addresses.h"
+#include "daemon/options.h"
+#include "daemon/reloader.h"
+#include "daemon/restart/descriptor_store.h"
+#include "daemon/serving/connection_counters.h"
+#include "daemon/serving/drain.h"
+#include "daemon/serving/listeners.h"
+#include "daemon/serving/service_context.h"
+#include "daemon/serving/thread_watch.h"
+
+namespace graphd {
+
+// The daemon: makes its parts in the order in which they need each other, runs them on the main
+// thread's event loop until a signal or an operator asks it to stop, and ends them in the opposite
+// order. Constructed and used by the main thread.
+class Graphd {
+ public:
+  // `reread` returns the options as the configuration has them then; any thread may call it.
+  // `log` is the one that lines go to. Closes `starters_stderr` when the daemon serves: later
+  // errors are not those of whoever has started it.
+  Graphd(const DaemonOptions& options, DaemonLog& log, UniqueFd& starters_stderr,
+         DescriptorStore descriptors, Reloader::Read reread);
+  Graphd(const Graphd&) = delete;
+  Graphd& operator=(const Graphd&) = delete;
+
+  // Serves until the daemon is asked to stop. Ends the process itself if that happens while it
+  // loads, or if a request or a change of rows does not end. Throws Error and kj::Exception.
+  void Run();
+
+ private:
+  // The data that the daemon serves.
+  struct Loaded {
+    VersionPtr version;
+    std::unique_ptr<store::TensorHost> tensors;
+  };
+
+  void WatchSignals();
+  void OnStopSignal(int number);
+  void OnHangup();
+  // Reads the keys or the secret that protect TCP connections.
+  void ReadKeys();
+  void Listen(const AccessRules& access);
+  // Returns null unless there is an address for metrics.
+  std::unique_ptr<MetricsEndpoint> ShowMetrics(const PeerAddresses& peers,
+                                               const std::optional<LoadProgress>& progress);
+  // Loads on a thread of its own, so that signals are handled meanwhile.
+  Loaded Load(LoadProgress& progress);
+  // Lets an operator's requests reach this daemon.
+  void SetInfo(DaemonInfo& info, Drain& drain);
+  // Returns the configuration as it is now. If the server was switched to the part config of the
+  // file, that does not count as a change.
+  DaemonOptions ReadAsRunning(const GraphVersions& graphs) const;
+  GraphSwitcher::Hooks SwitcherHooks(const GraphVersions& graphs);
+  // Gives the graph of a switch to the service manager, on the thread that uses the store.
+  void KeepNewGraph();
+  // Applies the options that can change while the daemon serves; all of them or, if this throws,
+  // none. Called by the reloader's thread.
+  void Apply(const DaemonOptions& read, AccessRules& access, DaemonInfo& info, PeerMemory& memory,
+             const std::string& socket);
+  // Returns the rules with the name of the client certificate beside the daemon's own keys.
+  AccessRules::Options WithOwnCertificate(AccessRules::Options rules) const;
+  // Returns how clients reach this daemon, for the log.
+  std::string Endpoints();
+  // Returns true if no thread hangs; false also if memory for the check can't be allocated.
+  bool NoThreadHangs();
+  void StartTimers(const JobRegistry& jobs);
+
+  const DaemonOptions& options_;
+  DaemonLog& log_;
+  UniqueFd& starters_stderr_;
+  const Reloader::Read reread_;
+  MainLoop loop_;
+  kj::PromiseFulfillerPair<void> stop_;
+  kj::ForkedPromise<void> stopping_;
+  const std::function<void()> ask_to_stop_;     // any thread may call it
+  const std::function<void()> keep_new_graph_;  // likewise
+  bool hangup_while_loading_ = false;
+  bool was_terminated_ = false;            // by SIGTERM
+  std::optional<Reloader> reloader_;       // exists while the daemon serves
+  std::optional<GraphSwitcher> switcher_;  // likewise
+  Drain* drain_ = nullptr;                 // likewise
+  DescriptorStore store_;                  // the loading thread's while it loads
+  // See OnStopSignal; the store of tensors asks at its end.
+  std::atomic<bool> next_process_follows_ = false;
+  std::optional<Listeners> listeners_;
+  std::unique_ptr<TlsServer> tls_;        // null: TCP without TLS
+  std::unique_ptr<SecretServer> secret_;  // null: TCP without a shared secret
+  Mutex new_graph_mutex_;
+  std::shared_ptr<const KeptGraph> new_graph_ GRAPHD_GUARDED_BY(new_graph_mutex_);
+  ConnectionLimits limits_;
+  ConnectionCounters connections_;
+  ThreadWatch threads_;
+};
+
+}  // namespace graphd

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <kj/async-io.h>
+#include <uv.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <list>
+
+#include "daemon/serving/uv_bridge.h"
+
+namespace graphd {
+
+// The event loop of the daemon's main thread: libuv's, for signals, timers and wake-ups by other
+// threads, within KJ's, for connections and promises (UvBridge). Constructed, used and destroyed by
+// that thread, which runs the callbacks while it waits for a promise. They may not throw.
+class MainLoop {
+ public:
+  MainLoop();
+  // Calls no callback any more.
+  ~MainLoop();
+  MainLoop(const MainLoop&) = delete;
+  MainLoop& operator=(const MainLoop&) = delete;
+
+  kj::Timer& timer() { return io_.provider->getTimer(); }
+  kj::UnixEventPort& events() { return io_.unixEventPort; }
+  // Waits for the promise, and meanwhile runs whatever else is due.
+  template <class T>
+  T Wait(kj::Promise<T> promise) {
+    return promise.wait(io_.waitScope);
+  }
+
+  // Calls `callback` for each signal of this number.
+  void OnSignal(int number, std::function<void()> callback);
+  // Calls `callback` after `first`, and then again after each period; once only if that is 0.
+  void OnTimer(std::chrono::milliseconds first, std::chrono::milliseconds period,
+               std::function<void()> callback);
+  // Returns a function with which any thread lets this one call `callback` soon. The loop outlives
+  // its last call.
+  std::function<void()> OnWake(std::function<void()> callback);
+  // Calls `callback` after each period, until the promise is dropped.
+  kj::Promise<void> Repeat(std::chrono::milliseconds period, std::function<void()> callback);
+
+ private:
+  struct Handle {
+    uv_any_handle uv{};
+    std::function<void()> callback;
+  };
+  // Returns a handle whose uv.handle.data is itself.
+  Handle& AddHandle(std::function<void()> callback);
+  kj::Promise<void> RepeatLoop(std::chrono::milliseconds period, std::function<void()> callback);
+
+  kj::AsyncIoContext io_;
+  uv_loop_t loop_{};
+  std::list<Handle> handles_;
+  kj::Own<UvBridge> bridge_;
+};
+
+}  // namespace graphd
