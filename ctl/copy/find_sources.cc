@@ -19,7 +19,7 @@
 #include "format/label_texts.h"
 #include "format/load.h"
 #include "format/load_part_config.h"
-#include "format/native/reader.h"
+#include "format/native/load_partition.h"
 #include "format/node_names.h"
 
 namespace graphd::ctl {

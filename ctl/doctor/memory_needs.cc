@@ -5,7 +5,7 @@
 
 #include "base/strings.h"
 #include "format/load.h"
-#include "format/native/reader.h"
+#include "format/native/load_partition.h"
 #include "graphd/error.h"
 #include "store/rows/apply_rule.h"
 

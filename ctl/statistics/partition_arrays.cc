@@ -7,7 +7,7 @@
 
 #include "base/strings.h"
 #include "format/load.h"
-#include "format/native/reader.h"
+#include "format/native/load_partition.h"
 
 namespace graphd::ctl {
 

@@ -5,7 +5,7 @@
 #include "base/strings.h"
 #include "format/dgl/features.h"
 #include "format/dgl/import.h"
-#include "format/native/reader.h"
+#include "format/native/load_partition.h"
 
 namespace graphd {
 namespace {

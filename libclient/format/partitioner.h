@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "format/config/part_config.h"
-#include "format/dgl/export.h"
+#include "format/dgl/export_partition.h"
 #include "format/input/raw_graph.h"
 #include "format/io/step_progress.h"
 #include "format/native/storage_plan.h"
@@ -71,7 +71,7 @@ void RemoveTemporaries(const PartitionOptions& options);
 
 // Partitions the graph. Throws as CheckPartitionOptions does, and Error(kInvalid) for an input that
 // has a feature named "orig_id", or "trainer_id" with several trainers per machine, and for a graph
-// that DGL's format can't represent (format/dgl/export.h).
+// that DGL's format can't represent (format/dgl/export_partition.h).
 PartitionSummary PartitionGraph(const RawGraph& graph, const PartitionOptions& options);
 
 }  // namespace graphd

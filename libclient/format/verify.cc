@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/strings.h"
 #include "format/load.h"
-#include "format/native/reader.h"
+#include "format/native/load_partition.h"
 #include "format/native/write_partition.h"
 
 namespace graphd {

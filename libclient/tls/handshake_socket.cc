@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/interrupt.h"
+#include "base/interruptions.h"
 #include "base/strings.h"
 
 namespace graphd {

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "base/interrupt.h"
+#include "base/interruptions.h"
 #include "base/log.h"
 #include "base/strings.h"
 

@@ -14,7 +14,7 @@
 #include <memory>
 
 #include "base/clock.h"
-#include "base/interrupt.h"
+#include "base/interruptions.h"
 #include "base/strings.h"
 #include "tls/secret_handshake.h"
 #include "tls/tls_connect.h"

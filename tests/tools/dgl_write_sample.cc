@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/strings.h"
-#include "format/dgl/export.h"
+#include "format/dgl/export_partition.h"
 #include "format/write_part_config.h"
 #include "graph/id_json.h"
 

@@ -12,7 +12,7 @@
 #include <chrono>
 #include <thread>
 
-#include "base/interrupt.h"
+#include "base/interruptions.h"
 #include "base/rng.h"
 #include "base/row_access.h"
 #include "client/cache/sieve_queue.h"

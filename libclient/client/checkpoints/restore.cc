@@ -6,7 +6,7 @@
 #include <random>
 
 #include "base/clock.h"
-#include "base/interrupt.h"
+#include "base/interruptions.h"
 #include "base/strings.h"
 #include "client/checkpoints/peer.h"
 #include "graph/tensor_rows.h"

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/interrupt.h"
+#include "base/interruptions.h"
 #include "base/strings.h"
 #include "format/io/checksum.h"
 #include "graphd/dist_data_loader.h"

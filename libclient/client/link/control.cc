@@ -6,7 +6,7 @@
 #include <functional>
 #include <optional>
 
-#include "base/interrupt.h"
+#include "base/interruptions.h"
 #include "base/strings.h"
 #include "wire/bounded.h"
 #include "wire/connection.h"

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "base/interrupt.h"
+#include "base/interruptions.h"
 #include "base/strings.h"
 #include "client/link/book_calls.h"
 #include "client/link/daemon_connections.h"

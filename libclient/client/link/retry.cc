@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "base/interrupt.h"
+#include "base/interruptions.h"
 #include "graphd/error.h"
 
 namespace graphd {

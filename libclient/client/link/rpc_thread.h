@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "base/interrupt.h"
+#include "base/interruptions.h"
 #include "client/link/session_process.h"
 #include "wire/connection.h"
 #include "wire/loop_thread.h"

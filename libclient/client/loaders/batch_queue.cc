@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/interrupt.h"
+#include "base/interruptions.h"
 #include "base/strings.h"
 #include "base/threads/mutex.h"
 #include "client/link/session_process.h"

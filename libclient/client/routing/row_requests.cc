@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/index.h"
-#include "base/interrupt.h"
+#include "base/interruptions.h"
 
 namespace graphd {
 

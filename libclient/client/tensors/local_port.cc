@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/fork.h"
-#include "base/interrupt.h"
+#include "base/interruptions.h"
 #include "base/rng.h"
 #include "base/strings.h"
 #include "base/threads/mutex.h"

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/index.h"
-#include "base/interrupt.h"
+#include "base/interruptions.h"
 #include "base/strings.h"
 
 namespace graphd {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "base/interrupt.h"
+#include "base/interruptions.h"
 #include "base/log.h"
 
 namespace graphd {

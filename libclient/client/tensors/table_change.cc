@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/index.h"
-#include "base/interrupt.h"
+#include "base/interruptions.h"
 #include "base/strings.h"
 #include "client/tensors/table_source.h"
 #include "wire/connection.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/index.h"
-#include "base/interrupt.h"
+#include "base/interruptions.h"
 #include "base/strings.h"
 #include "client/link/retry.h"
 #include "client/routing/owner_split.h"

@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "format/load_part_config.h"
-#include "format/native/reader.h"
+#include "format/native/load_partition.h"
 #include "raw_graph_samples.h"
 #include "whole_graph.h"
 

@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "base/strings.h"
 #include "format/load_part_config.h"
-#include "format/native/reader.h"
+#include "format/native/load_partition.h"
 #include "format/partitioner.h"
 #include "format/verify.h"
 #include "tests/unit/format/raw_graph_samples.h"

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "format/gather_partitions.h"
 #include "format/load_part_config.h"
-#include "format/native/reader.h"
+#include "format/native/load_partition.h"
 #include "format/partitioner.h"
 #include "format/verify.h"
 #include "tests/unit/format/raw_graph_samples.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/interrupt.h"
+#include "base/interruptions.h"
 
 #include <utility>
 
-// Implements graphd/interrupt.h (InterruptCheck) and base/interrupt.h (Interruptions).
+// Implements graphd/interrupt.h (InterruptCheck) and base/interruptions.h (Interruptions).
 
 namespace graphd {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/native/reader.h"
+#include "format/native/load_partition.h"
 
 #include <fcntl.h>
 

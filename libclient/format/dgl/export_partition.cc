@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/dgl/export.h"
+#include "format/dgl/export_partition.h"
 
 #include <utility>
 #include <vector>
