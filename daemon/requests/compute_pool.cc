@@ -63,8 +63,9 @@ kj::Promise<void> ComputePool::Run(const JobShare& job, size_t num_slices, Slice
     const MutexLock lock(mutex_);
     if (stopping_) Throw(ErrorCode::kUnavailable, "this graphd is shutting down");
     if (const size_t waiting = queue_.size_of(job.job); waiting >= max_queued_) {
-      Throw(ErrorCode::kOverloaded, "this job has ", waiting,
-            " requests waiting; try again, or raise --num_servers");
+      Throw(ErrorCode::kOverloaded, waiting,
+            job.job == 0 ? " calls of clients without a job wait already; try again later"
+                         : " requests of this job wait already; try again, or raise --num_servers");
     }
     queue_.Put(job, request);
   }

@@ -19,8 +19,9 @@ namespace {
 // attached is closed if it makes no call.
 constexpr double kFirstCallSeconds = 10;
 constexpr double kMaxIdleSeconds = 600;
-// A client that reads no answer is not read while an answer is being written, so further calls of
-// `status` must be answered at once: those that wait for the pool would go on being read.
+// While an answer waits to be written, the connection reads no further calls. Calls that wait for a
+// pool have no answer yet, so they would be read without end: beyond this number, a call of
+// `status` is refused at once.
 constexpr int kMaxStatuses = 8;
 
 void WriteFeature(bool is_edge, int32_t type, const FeatureInfo& info, const FeatureTable& table,
@@ -196,9 +197,9 @@ kj::Promise<void> DaemonService::status(StatusContext context) {
 }
 
 kj::Promise<void> DaemonService::TellStatus(StatusContext context) {
-  auto found = std::make_shared<ServerStatus>();
-  const auto look = [found, &context = context_, &info = info_] {
-    *found = StatusOf(context, info);
+  auto found = std::make_shared<StatusCache::StatusPtr>();
+  const auto look = [found, asked = Clock::now(), &context = context_, &info = info_] {
+    *found = context.statuses->MadeAfter(asked, [&] { return StatusOf(context, info); });
   };
   return kj::evalNow([&] {
            return AsKj([&] {
@@ -211,7 +212,8 @@ kj::Promise<void> DaemonService::TellStatus(StatusContext context) {
         if (!context_.jobs.is_closed()) kj::throwFatalException(kj::mv(failure));
         look();
       })
-      .then([found, context]() mutable { WriteStatus(*found, context.getResults().initStatus()); });
+      .then(
+          [found, context]() mutable { WriteStatus(**found, context.getResults().initStatus()); });
 }
 
 DaemonService::Ending DaemonService::NewEnding() {
@@ -235,6 +237,11 @@ kj::Promise<void> DaemonService::control(ControlContext context) {
   } catch (const Error& error) {
     return ToKj(error);
   }
+}
+
+kj::Promise<void> DaemonService::ping(PingContext) {
+  NoteCall();
+  return kj::READY_NOW;
 }
 
 kj::Promise<void> DaemonService::shutdown(ShutdownContext context) {

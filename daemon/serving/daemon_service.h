@@ -37,6 +37,7 @@ class DaemonService final : public wire::Daemon::Server {
   kj::Promise<void> shutdown(ShutdownContext context) override;
   kj::Promise<void> report(ReportContext context) override;
   kj::Promise<void> control(ControlContext context) override;
+  kj::Promise<void> ping(PingContext context) override;
 
  private:
   // Throws Error(kOverloaded) if there are more segments than one message can carry descriptors.

@@ -11,6 +11,7 @@
 #include "daemon/requests/requests_in_flight.h"
 #include "daemon/requests/worker_pools.h"
 #include "daemon/serving/secret_server.h"
+#include "daemon/serving/status_cache.h"
 #include "daemon/serving/tls_server.h"
 #include "daemon/tensors/step_gate.h"
 #include "store/checkpoint/catalog.h"
@@ -37,6 +38,7 @@ struct ServiceContext {
   std::shared_ptr<BufferPool> buffers;
   TlsServer* tls = nullptr;        // null: TCP without TLS
   SecretServer* secret = nullptr;  // null: TCP without a shared secret
+  std::shared_ptr<StatusCache> statuses = std::make_shared<StatusCache>();
 };
 
 }  // namespace graphd

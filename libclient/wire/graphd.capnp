@@ -294,6 +294,9 @@ interface Daemon {
   report @3 (hello :Hello, record :JobRecord, secret :Text) -> (hosts :List(JobHost));
   # Returns what operators control the daemon with. Only over the Unix socket.
   control @4 (hello :Hello) -> (control :Control);
+  # Does nothing. The answer, which comes at once, is a sign of life; so is the error of an earlier
+  # daemon, which does not know this call.
+  ping @5 () -> ();
 }
 
 # The seeds of a hop that are nodes of one type.

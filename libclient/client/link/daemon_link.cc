@@ -264,9 +264,7 @@ void DaemonLink::Ping(Lane lane) {
   DaemonConnections::Attached* const attached = AttachedFor(lane);
   if (!attached || attached->is_pinged) return;
   attached->is_pinged = true;
-  auto request = attached->daemon.statusRequest();
-  WriteHello(request.initHello());
-  auto answered = request.send().then(
+  auto answered = attached->daemon.pingRequest().send().then(
       [](auto&&) { return true; },
       [](kj::Exception&& error) { return error.getType() != kj::Exception::Type::DISCONNECTED; });
   auto silent =
