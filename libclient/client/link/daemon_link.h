@@ -101,6 +101,9 @@ class DaemonLink {
     return use_unix_ && options_.transport == Transport::kAuto;
   }
 
+  // Returns the timeout of the options.
+  std::chrono::milliseconds timeout() const noexcept { return options_.timeout; }
+
   // The two connections: for small messages, and for rows.
   enum class Lane { kSmall, kBulk };
   // Calls step(session, 0) .. step(session, count-1) on the RPC thread, a bounded number of them

@@ -8,6 +8,7 @@
 #include "client/link/row_calls.h"
 #include "client/link/take_descriptor.h"
 #include "sampling/gather.h"
+#include "store/rows/table_preparer.h"
 #include "wire/bounded.h"
 #include "wire/id_arrays.h"
 #include "wire/tensor_messages.h"
@@ -123,13 +124,16 @@ class LinkPort final : public TensorPort {
     return changed;
   }
 
-  void PrepareState(uint32_t table, OptimizerState state) override {
-    Call([&](wire::Session::Client& session) {
+  RpcThread::Pending PrepareState(uint32_t table, OptimizerState state) override {
+    const auto prepare = [=](wire::Session::Client& session, size_t) {
       auto request = session.prepareStateRequest();
       request.setTable(table);
       request.setState(static_cast<uint8_t>(state));
       return request.send().ignoreResult();
-    });
+    };
+    // The daemon may wait this long, too.
+    return link_->StartSteps(Lane::kSmall, 1, prepare,
+                             link_->timeout() + store::kLongestPreparation);
   }
 
   std::vector<TensorShare> List() override {

@@ -42,7 +42,6 @@ class TensorPort {
   virtual void Filled(uint32_t table, bool given_up) = 0;
   virtual uint64_t LastStep(uint32_t table) = 0;
   virtual bool Lease(uint32_t table, bool hold) = 0;
-  virtual void PrepareState(uint32_t table, OptimizerState state) = 0;
   virtual std::vector<TensorShare> List() = 0;
   virtual void Drop(uint32_t table) = 0;
 
@@ -52,6 +51,8 @@ class TensorPort {
                        const RowsToPush& /*rows*/) {}
 
   // The next methods start a call once and return; the caller decides about repeating it.
+  // PrepareState ends when the table's memory is prepared, or after store::kLongestPreparation.
+  virtual RpcThread::Pending PrepareState(uint32_t table, OptimizerState state) = 0;
   virtual RpcThread::Pending ReadRows(uint32_t table, const RowsToRead& rows) = 0;
   virtual RpcThread::Pending Push(uint32_t table, const UpdateRule& rule,
                                   const store::ClientId& client, uint64_t sequence,

@@ -72,10 +72,11 @@ class LocalPort final : public TensorPort {
   }
   uint64_t LastStep(uint32_t table) override { return host().LastSequence(StepsOf(table)); }
   bool Lease(uint32_t table, bool hold) override { return host().Lease(job_, table, hold); }
-  void PrepareState(uint32_t table, OptimizerState state) override {
+  RpcThread::Pending PrepareState(uint32_t table, OptimizerState state) override {
     const auto prepared = host().PrepareState(job_, table, state);
     const auto end = Clock::now() + store::kLongestPreparation;
     while (prepared->is_preparing() && Clock::now() < end) AwaitTime(std::chrono::milliseconds(1));
+    return {};
   }
   std::vector<TensorShare> List() override { return host().List(job_); }
   void Drop(uint32_t table) override { host().Drop(job_, table); }

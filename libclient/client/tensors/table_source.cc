@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -203,13 +204,21 @@ void TableSource::Release() {
 
 void TableSource::PrepareState(OptimizerState state) {
   AcquireForWriting();
-  for (size_t p = 0; p < num_parts(); p++) {
-    const auto part = static_cast<PartId>(p);
-    try {
-      port(part).PrepareState(table(part), state);
-    } catch (const Error& error) {
-      throw Explain(error);
-    }
+  const auto for_each_part = [&](const std::function<void(PartId)>& f) {
+    for (size_t p = 0; p < num_parts(); p++) f(static_cast<PartId>(p));
+  };
+  try {
+    RetryWhileUnavailable(
+        access().timeout(), [&] { for_each_part([&](PartId part) { port(part).Reconnect(); }); },
+        [&] {
+          // All parts prepare their memory at the same time.
+          std::vector<RpcThread::Pending> calls;
+          for_each_part(
+              [&](PartId part) { calls.push_back(port(part).PrepareState(table(part), state)); });
+          for (RpcThread::Pending& call : calls) call.Wait();
+        });
+  } catch (const Error& error) {
+    throw Explain(error);
   }
 }
 
