@@ -33,8 +33,9 @@ class ChildLink : public HostLink {
     // A pidfd, because the reader may have reaped the process when the job ends.
     process_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
     input_ = std::move(child.in);
-    reader_ = std::thread(
-        [this, o = std::move(child.out), e = std::move(child.err)] { Read(o.get(), e.get()); });
+    reader_ = std::thread([this, o = std::move(child.out), e = std::move(child.err)]() mutable {
+      Read(std::move(o), std::move(e));
+    });
   }
 
   ~ChildLink() override {
@@ -67,13 +68,17 @@ class ChildLink : public HostLink {
  private:
   void Signal(int number) { ::syscall(SYS_pidfd_send_signal, process_.get(), number, nullptr, 0); }
 
-  void Read(int out, int err) {
+  void Read(UniqueFd out, UniqueFd err) {
     HostEvent closed{host_, HostEvent::Kind::kClosed, {}, "", ErrorCode::kInternal};
     try {
-      Relay(out, err);
+      Relay(out.get(), err.get());
     } catch (...) {
       closed.text = CurrentError().what();
     }
+    // A process that goes on writing, although nobody reads it any more, must not wait for a
+    // reader.
+    out.reset();
+    err.reset();
     const int status = AwaitChild(pid_);
     if (closed.text.empty() && WIFSIGNALED(status)) {
       closed.code = ErrorCode::kUnavailable;

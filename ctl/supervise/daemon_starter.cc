@@ -194,6 +194,8 @@ bool DaemonStarter::Poll() {
 }
 
 DaemonStarter::Attach DaemonStarter::TryAttach() {
+  other_part_config_.clear();
+  changed_files_.clear();
   if (!FileExists(socket_path_)) return Attach::kNobody;
   try {
     auto client = ControlClient::ConnectUnix(socket_path_, kAttachTimeout);
@@ -230,8 +232,9 @@ void DaemonStarter::CompareFiles(const ServerStatus& status) {
     const PartConfig config = LoadPartConfig(spec_.part_config);
     const std::string now = Fingerprint(DataHash(StampDataFiles(config, parts)));
     if (now == status.graphs.front().fingerprint) return;
-  } catch (const Error&) {
-    // They are being replaced, or were removed.
+  } catch (const Error& error) {
+    // Files that were removed have changed. Others may be another user's, or are being replaced.
+    if (error.code() != ErrorCode::kNotFound) return;
   }
   changed_files_ = StrCat("the files of ", spec_.part_config, " have changed since the server '",
                           spec_.server_name, "' has read them, and it serves the graph as it was; ",

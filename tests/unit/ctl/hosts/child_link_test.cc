@@ -68,10 +68,13 @@ TEST_F(ChildLinkTest, AnOrderThatIsLargerThanAPipeDoesNotBlock) {
 
 TEST_F(ChildLinkTest, AnyExceptionWhileOutputIsReadEndsTheLink) {
   EventQueue queue;
-  SupervisorCommand command = Relay("echo noise >&2");
-  command.is_useless = [](std::string_view) -> bool { throw std::bad_alloc(); };
-  const auto link = OpenChildLink(0, command, queue);
-  EXPECT_EQ(AwaitEnd(queue).text, "not enough memory");
+  // The second process would write for ever, and so wait for a reader, when nobody reads any more.
+  for (const char* script : {"echo noise >&2", "yes noise >&2"}) {
+    SupervisorCommand command = Relay(script);
+    command.is_useless = [](std::string_view) -> bool { throw std::bad_alloc(); };
+    const auto link = OpenChildLink(0, command, queue);
+    EXPECT_EQ(AwaitEnd(queue).text, "not enough memory");
+  }
 }
 
 }  // namespace
