@@ -154,7 +154,8 @@ class JobRegistry {
 
   static constexpr size_t kMaxJobs = 1024;
   static constexpr int kMaxWorldSize = 65536;
-  static constexpr size_t kMaxMembers = kMaxWorldSize;
+  // A trainer over TCP has two connections, each of which is a member, and each host a launcher.
+  static constexpr size_t kMaxMembers = 3 * size_t{kMaxWorldSize};
   static constexpr size_t kMaxJobId = 256;
   static constexpr size_t kMaxSecret = 256;
   static constexpr size_t kMaxRemembered = 4096;  // jobs of a user that have left
