@@ -461,6 +461,9 @@ void PushLog::KeepSegments(size_t count) {
     const uint64_t bytes = MappedSegment::MakeFile(path, options_.segment_bytes);
     spares_.push_back({path, bytes});
   }
+  if (spares_.empty() || spares_.back().memory != nullptr) return;
+  Spare& first = spares_.back();  // the one that is used first
+  first.memory = std::make_unique<MappedSegment>(first.path, first.bytes);
 }
 
 void PushLog::TruncateThrough(uint64_t lsn) {

@@ -74,7 +74,8 @@ class PushLog {
   // repeated.
   void Append(std::span<const Push* const> pushes, const ParallelFor& parallel_for = RunAll);
   // Allocates memory for `count` segments and keeps it, so that the log can be written when the
-  // tmpfs is full. For a log in memory, after Recover. Throws Error(kOverloaded).
+  // tmpfs is full; maps the first of them, so that the first push does not wait for that. For a log
+  // in memory, after Recover. Throws Error(kOverloaded).
   void KeepSegments(size_t count);
   // Removes segments whose records are all up to `lsn`, or keeps them for reuse. The files kept and
   // in use together are limited to what was in use before, or to an eighth less than the last limit
