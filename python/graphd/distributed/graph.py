@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _graphd, backend, input_names, progress
 from ..arguments import part_config_path, text
-from ..errors import InvalidError
+from ..errors import CorruptError, InvalidError
 from ..frame import frame_of
 from ..graph_base import GraphBase
 from ..names import ALL
@@ -260,7 +260,10 @@ class DistGraph(GraphBase):
         path = input_names.labels_path_beside(config, self.graph_name, of, feature)
         with progress.clock(f"reading texts of {feature!r}"):
             lines = input_names.read(path, f"labels of {feature!r} of {of!r} have no texts")
-        return lines.decode().split("\n")[:-1]
+        try:
+            return lines.decode().split("\n")[:-1]
+        except UnicodeDecodeError as error:
+            raise CorruptError(f"{path}: byte {error.start} is not UTF-8; copy it again") from None
 
     def _config_for(self, method: str, part_config: Path | None) -> str:
         """Returns the path of the part config beside which files are read."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests partitioning of graphs whose nodes have names, and of frames of pandas."""
 
+import gzip
 import os
 import re
 import shutil
@@ -245,6 +246,10 @@ class Names(support.GraphTest):
         with open(os.path.join(self.folder, "mine.user.kind.labels.txt.gz"), "wb") as file:
             file.write(b"not compressed")
         with self.assertRaisesRegex(graphd.errors.CorruptError, "labels.txt.gz.*copy it again"):
+            g.label_names("kind", "user")
+        with gzip.open(os.path.join(self.folder, "mine.user.kind.labels.txt.gz"), "wb") as file:
+            file.write(b"tea\nj\xe4m\n")
+        with self.assertRaisesRegex(graphd.errors.CorruptError, "labels.txt.gz: byte 5 is not UTF-8"):
             g.label_names("kind", "user")
 
     def warnings(self, g, **options):
