@@ -9,6 +9,7 @@
 
 #include "base/rng.h"
 #include "tests/unit/format/scratch_directory.h"
+#include "tests/unit/store/await_child.h"
 #include "tests/unit/store/crash_steps.h"
 
 namespace graphd::store {
@@ -72,11 +73,11 @@ void CrashAndCompare(uint64_t memory_bytes, const std::string& memory_dir = "") 
     const auto [child, pipe] = StartChild(options, next, closes ? 3 : 0);
     ASSERT_GT(child, 0);
     if (works) {
-      ASSERT_EQ(::read(pipe, &done, sizeof done), ssize_t{sizeof done});
+      ASSERT_TRUE(testing::ReadRecord(pipe, &done, sizeof done));
       ASSERT_EQ(done.step, next[done.client]++);
     }
     for (uint64_t step = 1; closes && step < 3 * kCrashClients; step++) {
-      ASSERT_EQ(::read(pipe, &done, sizeof done), ssize_t{sizeof done});
+      ASSERT_TRUE(testing::ReadRecord(pipe, &done, sizeof done));
       ASSERT_EQ(done.step, next[done.client]++);
     }
     ::usleep(static_cast<useconds_t>(rng.Below(closes ? 30000 : works ? 200000 : 60000)));
@@ -86,8 +87,7 @@ void CrashAndCompare(uint64_t memory_bytes, const std::string& memory_dir = "") 
       steps++;
     }
     ::close(pipe);
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    const int status = testing::AwaitChild(child);
     ASSERT_TRUE(WIFSIGNALED(status) || (closes && status == 0)) << "it ended by itself: " << status;
     if (crash % 5 != 4 && crash + 1 != crashes) continue;  // several crashes before the next check
 

@@ -8,6 +8,7 @@
 #include "base/directory.h"
 #include "store/persistent_arena.h"
 #include "store/rows/memory_dir.h"
+#include "tests/unit/store/await_child.h"
 #include "tests/unit/store/store_helpers.h"
 
 // Memory that a process leaves to the next one, by a clean end or a kill, and which of the two
@@ -49,9 +50,8 @@ class LeftMemoryTest : public ::testing::Test {
       ::execv(MEMORY_CHILD, arguments.data());
       ::_exit(127);
     }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFSIGNALED(status)) << "it ended by itself: " << WEXITSTATUS(status);
+    const int status = testing::AwaitChild(child);
+    ASSERT_EQ(WIFSIGNALED(status) ? WTERMSIG(status) : 0, SIGKILL) << "its status is " << status;
   }
   // Returns the rows after pushes 1 to `last`.
   std::vector<float> RowsAt(uint64_t last) {

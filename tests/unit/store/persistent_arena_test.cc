@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "tests/support/no_descriptors.h"
+#include "tests/unit/store/await_child.h"
 #include "tests/unit/store/child_environment.h"
 #include "tests/unit/store/store_helpers.h"
 
@@ -84,9 +85,8 @@ class PersistentArenaTest : public ::testing::Test {
       ::execle("/proc/self/exe", "store_test", filter.c_str(), nullptr, variables);
       ::_exit(127);
     }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFSIGNALED(status)) << "it ended by itself: " << WEXITSTATUS(status);
+    const int status = testing::AwaitChild(child);
+    ASSERT_EQ(WIFSIGNALED(status) ? WTERMSIG(status) : 0, SIGKILL) << "its status is " << status;
   }
   // Returns the rows after pushes 1 to `last`.
   std::vector<float> RowsAt(uint64_t last) {

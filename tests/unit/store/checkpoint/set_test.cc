@@ -5,14 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iostream>
 #include <set>
 
 #include "base/rng.h"
@@ -21,6 +21,8 @@
 #include "store/rows/file_checksum.h"
 #include "store/store.h"
 #include "tests/unit/format/scratch_directory.h"
+#include "tests/unit/store/await_child.h"
+#include "tests/unit/store/child_environment.h"
 #include "tests/unit/store/random_push.h"
 
 namespace graphd::store {
@@ -267,37 +269,60 @@ TEST_F(Damage, ATruncatedOrMissingFileIsReported) {
   EXPECT_EQ(Trouble(), "");
 }
 
-// After kill -9 while checkpoints are made and deleted, each exists as a whole or not at all.
+constexpr const char* kChildsSet = "GRAPHD_TEST_CHECKPOINT_SET";
+constexpr int kChildsReport = 100;  // the descriptor to which the child reports checkpoints
+
+// Makes and deletes checkpoints until the process is killed.
+[[noreturn]] void MakeCheckpoints(const std::string& root) {
+  try {
+    CheckpointSet set(root);
+    for (int i = 0;; i = (i + 1) % 4) {
+      const std::string name = "c" + std::to_string(i);
+      if (FileExists(root + "/" + name)) set.Delete(name);
+      MakeOne(set, name);
+      if (::write(kChildsReport, "c", 1) != 1) break;
+    }
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+  }
+  ::_exit(1);
+}
+
+// After kill -9 while checkpoints are made and deleted, each exists as a whole or not at all. The
+// process that is killed runs this test again, because other threads' locks do not survive a fork.
 TEST(CheckpointSet, CrashesLeaveOnlyCompleteCheckpoints) {
+  if (const char* root = std::getenv(kChildsSet)) MakeCheckpoints(root);
   const ScratchDirectory scratch;
   const std::string root = scratch / "set";
   CounterRng rng(static_cast<uint64_t>(::getpid()));
   size_t seen = 0;
-  auto* const made = static_cast<std::atomic<int>*>(::mmap(nullptr, sizeof(std::atomic<int>),
-                                                           PROT_READ | PROT_WRITE,
-                                                           MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  ASSERT_NE(made, MAP_FAILED);
   for (int crash = 0; crash < 60; crash++) {
-    *made = 0;
+    testing::ChildEnvironment environment;
+    environment.Set(kChildsSet, root);
+    char** variables = environment.data();
+    int report[2];
+    ASSERT_EQ(::pipe2(report, O_CLOEXEC), 0);
     const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
     if (child == 0) {
-      CheckpointSet set(root);
-      for (int i = 0;; i = (i + 1) % 4) {
-        const std::string name = "c" + std::to_string(i);
-        if (FileExists(root + "/" + name)) set.Delete(name);
-        MakeOne(set, name);
-        ++*made;
-      }
+      ::dup2(report[1], kChildsReport);
+      ::execle("/proc/self/exe", "store_test",
+               "--gtest_filter=CheckpointSet.CrashesLeaveOnlyCompleteCheckpoints", nullptr,
+               variables);
+      ::_exit(127);
     }
-    ASSERT_GT(child, 0);
+    ::close(report[1]);
+    const UniqueFd reports(report[0]);
     // Makes every other crash, even on a busy machine, happen after a checkpoint is complete and
     // while the next one is being made.
-    while (crash % 2 == 1 && *made == 0) ::usleep(1000);
+    char made = 0;
+    if (crash % 2 == 1) {
+      ASSERT_TRUE(testing::ReadRecord(reports.get(), &made, 1));
+    }
     ::usleep(static_cast<useconds_t>(rng.Below(60000)));
     ::kill(child, SIGKILL);
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFSIGNALED(status));
+    const int status = testing::AwaitChild(child);
+    ASSERT_EQ(WIFSIGNALED(status) ? WTERMSIG(status) : 0, SIGKILL);
     const CheckpointSet set(root);
     const std::vector<std::string> all = set.Names();
     ASSERT_EQ(EntriesIn(root), all.size());
@@ -310,7 +335,6 @@ TEST(CheckpointSet, CrashesLeaveOnlyCompleteCheckpoints) {
     }
     seen += all.size();
   }
-  ::munmap(made, sizeof(std::atomic<int>));
   EXPECT_GT(seen, 0U);
 }
 

@@ -16,6 +16,7 @@
 #include "store/rows/initializer.h"
 #include "store/store.h"
 #include "tests/unit/format/scratch_directory.h"
+#include "tests/unit/store/await_child.h"
 #include "tests/unit/store/child_environment.h"
 #include "tests/unit/store/random_push.h"
 
@@ -70,6 +71,7 @@ std::vector<float> FirstRows(const TableSpec& spec) {
 }
 
 bool IsPrepared(const Table& table) {
+  if (table.is_preparing()) return false;
   for (uint64_t page = 0; page < table.arena().num_pages(); page++) {
     if ((table.arena().word(page).load() & kPageResident) == 0) return false;
   }
@@ -90,7 +92,6 @@ TEST(TablePreparer, LoadsThePagesOfALargeNewTableWithoutAnyUse) {
   const auto table = store.OpenTable(Spec(kLargeRows));
   EXPECT_EQ(AllRows(*table), FirstRows(table->spec()));  // while it is prepared
   AwaitPrepared(*table);
-  while (table->is_preparing()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(table->preparing_bytes(), 0U);
   EXPECT_EQ(AllRows(*table), FirstRows(table->spec()));
   const uint64_t bytes = uint64_t{kLargeRows} * kFloats * sizeof(float) * 2;
@@ -205,8 +206,7 @@ TEST(TablePreparer, AKilledProcessLeavesTheRowsOfAcknowledgedPushes) {
                nullptr, variables);
       ::_exit(127);
     }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    const int status = testing::AwaitChild(child);
     ASSERT_EQ(WIFSIGNALED(status) ? WTERMSIG(status) : 0, SIGKILL);
     Store store(options), reference(OptionsIn(other));
     ASSERT_TRUE(store.damage().empty()) << store.damage()[0];
