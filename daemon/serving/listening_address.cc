@@ -50,7 +50,7 @@ ListeningAddress ListeningAddress::Of(int fd) {
   const int family = NumberOf(fd, SO_DOMAIN);
   if (NumberOf(fd, SO_TYPE) != SOCK_STREAM ||
       (family != AF_UNIX && family != AF_INET && family != AF_INET6)) {
-    Throw(ErrorCode::kInvalid, "it is not a stream socket of Unix or TCP");
+    Throw(ErrorCode::kInvalid, "it is neither a Unix stream socket nor a TCP socket");
   }
   sockaddr_storage address{};
   socklen_t length = sizeof address;

@@ -24,14 +24,14 @@ void CheckName(const std::string& name) {
 void CheckExtents(const TensorSpec& spec) {
   if (spec.row_shape.size() > kMaxExtents) {
     Throw(ErrorCode::kInvalid, "tensor '", spec.name, "': at most ", kMaxExtents,
-          " extents after the first, not ", spec.row_shape.size());
+          " dimensions after the first, not ", spec.row_shape.size());
   }
   uint64_t bytes = DTypeSize(spec.dtype);
   for (const int64_t extent : spec.row_shape) {
     if (extent <= 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes) ||
         bytes > kMaxRowBytes) {
       Throw(ErrorCode::kInvalid, "tensor '", spec.name,
-            "': a row's extents must be positive and a row at most 16 MiB");
+            "': a row's dimensions must be positive and a row at most 16 MiB");
     }
   }
 }

@@ -11,7 +11,8 @@ namespace {
 // Returns the standard deviation of Glorot's (Xavier) initialisation.
 double GlorotDeviation(const std::vector<int64_t>& shape, double gain) {
   if (shape.size() < 2) {
-    Throw(ErrorCode::kInvalid, "xavier needs a tensor of at least two extents, not ", shape.size());
+    Throw(ErrorCode::kInvalid, "xavier needs a tensor of at least two dimensions, not ",
+          shape.size());
   }
   double field = 1;
   for (size_t d = 2; d < shape.size(); d++) field *= static_cast<double>(shape[d]);

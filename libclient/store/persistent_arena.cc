@@ -173,7 +173,8 @@ std::unique_ptr<PersistentArena> PersistentArena::Find(const std::string& store_
     std::optional<MemoryName> name = MemoryName::Read(path);
     if (!name) {
       Throw(ErrorCode::kVersion, path, " was written by another version of graphd, or is damaged; ",
-            "start and stop that version, which moves the rows to the disk", RemedyOf(path));
+            "start and stop that version, which moves the rows to the disk, or remove ", path,
+            " to continue with the rows as of the last write-back");
     }
     return Open(*std::move(name), store_directory, threads, gone, stored);
   }

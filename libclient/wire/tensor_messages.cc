@@ -33,7 +33,7 @@ TensorSpec ReadTensorSpec(wire::TensorSpec::Reader in) {
   spec.dtype = static_cast<DType>(in.getDtype());
   if (in.getRowShape().size() > kMaxExtents) {
     Throw(ErrorCode::kInvalid, "tensor '", spec.name, "' has ", in.getRowShape().size(),
-          " extents after the first; at most ", kMaxExtents, " are possible");
+          " dimensions after the first; at most ", kMaxExtents, " are possible");
   }
   for (const int64_t extent : in.getRowShape()) spec.row_shape.push_back(extent);
   const auto initializer = in.getInitializer();

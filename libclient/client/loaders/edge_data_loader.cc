@@ -80,15 +80,23 @@ void CheckReverseTypes(const Schema& schema,
   }
 }
 
+// Returns the node types with the number of nodes of each: "city: 3, user: 20".
+std::string NodesText(const DistGraph& graph) {
+  std::vector<std::string> texts;
+  for (NodeTypeId t = 0; t < graph.schema().num_ntypes(); t++) {
+    texts.push_back(StrCat(graph.schema().ntype(t), ": ", graph.num_nodes(t)));
+  }
+  return Join(texts, ", ");
+}
+
 void CheckSameNodes(const DistGraph& graph, const DistGraph& sampled) {
   bool same = graph.ntypes() == sampled.ntypes();
   for (NodeTypeId t = 0; same && t < graph.schema().num_ntypes(); t++) {
     same = graph.num_nodes(t) == sampled.num_nodes(t);
   }
   if (same) return;
-  Throw(ErrorCode::kInvalid, "g_sampling '", sampled.name(), "' has ", sampled.num_nodes(),
-        " nodes of types ", Join(sampled.ntypes(), ", "), ", '", graph.name(), "' ",
-        graph.num_nodes(), " of types ", Join(graph.ntypes(), ", "), "; they must be the same");
+  Throw(ErrorCode::kInvalid, "g_sampling '", sampled.name(), "' has the nodes ", NodesText(sampled),
+        ", but '", graph.name(), "' has the nodes ", NodesText(graph), "; they must be the same");
 }
 
 // Checks the edges of a negative sampler, which may be a user's class.

@@ -204,7 +204,7 @@ std::vector<int64_t> Split(const DistGraph* graph, const PartitionBook& book, bo
   }
   if (!graph || type == kHomogeneous) {
     Throw(ErrorCode::kInvalid, "trainer_ids '", options.trainer_ids,
-          "' name a feature of a type of a graph; give the graph and a type");
+          "' is the name of a node or edge feature; give the graph and the type that has it");
   }
   const DistTensor trainers =
       edges ? graph->edata(options.trainer_ids, type) : graph->ndata(options.trainer_ids, type);

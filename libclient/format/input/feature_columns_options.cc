@@ -114,8 +114,8 @@ class FeatureColumnsOptions {
       columns.push_back(std::move(name));
     }
     if (!columns.empty() && none_.contains(subject)) {
-      Throw(ErrorCode::kInvalid, "--feat_cols: both none and '", columns[0], "' are listed for ",
-            subject, "; give either");
+      Throw(ErrorCode::kInvalid, "--feat_cols: both 'none' and column '", columns[0],
+            "' are given for ", subject, "; give only one of them");
     }
   }
 

@@ -26,7 +26,7 @@ void TableSpec::Check() const {
     if (extent <= 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes) ||
         bytes > (uint64_t{1} << 24)) {
       Throw(ErrorCode::kInvalid, NamedTable(name),
-            ": a row's extents must be positive and a row at most 16 MiB");
+            ": a row's dimensions must be positive and a row at most 16 MiB");
     }
   }
   if (state != OptimizerState::kNone && dtype != DType::kFloat32) {

@@ -110,7 +110,8 @@ class FeatureStore(pyg.FeatureStore):  # type: ignore[misc, unused-ignore]
 
     def _put_tensor(self, tensor: Any, attr: Any) -> bool:
         raise InvalidError(
-            f"{attr.attr_name!r}: features can't be changed; make a DistTensor for values of the job"
+            f"{attr.attr_name!r}: features can't be changed; create a DistTensor for values that the "
+            "job changes"
         )
 
     def _remove_tensor(self, attr: Any) -> bool:

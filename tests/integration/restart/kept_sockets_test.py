@@ -247,7 +247,7 @@ class KeptSocketsTest(RestartCase):
 
     def test_a_unit_with_another_kind_of_socket_is_refused(self):
         self.unit_socket(self.path("run", "datagrams"), kind=socket.SOCK_DGRAM)
-        self.assert_refused("it is not a stream socket of Unix or TCP")
+        self.assert_refused("it is neither a Unix stream socket nor a TCP socket")
         self.unit_socket(self.path("run", "deaf"), listens=False)
         self.assert_refused(f"the socket {self.path('run', 'deaf')} does not listen")
         abstract = socket.socket(socket.AF_UNIX)
@@ -264,7 +264,7 @@ class KeptSocketsTest(RestartCase):
             self.manager.kept[name] = os.memfd_create(name)
         os.unlink(self.socket_path())
         log = self.start()
-        self.assertEqual(log.count("it is not a stream socket"), 2, log)
+        self.assertEqual(log.count("it is neither a Unix stream socket"), 2, log)
         self.assert_answered(self.ask())
         self.connect_tcp()
 

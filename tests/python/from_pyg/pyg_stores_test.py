@@ -147,7 +147,7 @@ class Stores(support.GraphTest):
         store = FeatureStore(self.standalone())
         with self.assertRaisesRegex(KeyError, "fear"):
             store.get_tensor("user", "fear", None)
-        with self.assertRaisesRegex(graphd.errors.InvalidError, "make a DistTensor"):
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "create a DistTensor"):
             store.put_tensor(torch.ones(3), "user", "new", None)
         with self.assertRaisesRegex(graphd.errors.InvalidError, "can't be removed"):
             store.remove_tensor("user", "x", None)

@@ -62,7 +62,7 @@ TEST_F(LongNames, OfTensorsAreRefused) {
   auto deep = client_->session().openTensorRequest();
   deep.initSpec().setName("t");
   deep.getSpec().initRowShape(1'000'000);
-  EXPECT_THAT(Refusal(deep), HasSubstr("has 1000000 extents after the first; at most "));
+  EXPECT_THAT(Refusal(deep), HasSubstr("has 1000000 dimensions after the first; at most "));
 }
 
 TEST_F(LongNames, OfCheckpointsAndTheirPartsAreRefused) {

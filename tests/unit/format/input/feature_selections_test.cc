@@ -147,7 +147,7 @@ TEST_F(FeatureSelectionsTest, AColumnIsListedOnce) {
   EXPECT_THAT(Complaint({"a:r:a=w", "a:r:a=w"}), HasSubstr("'w' is listed twice for a:r:a;"));
   EXPECT_THAT(Complaint({"w", "w"}), HasSubstr("'w' is listed twice for all tables;"));
   EXPECT_THAT(Complaint({"e.csv=w", "e.csv=none"}),
-              HasSubstr(StrCat("both none and 'w' are listed for ", Path("e.csv"))));
+              HasSubstr(StrCat("both 'none' and column 'w' are given for ", Path("e.csv"))));
 }
 
 TEST_F(FeatureSelectionsTest, ListsOfATypeAndOfItsFilesExcludeEachOther) {
