@@ -157,7 +157,7 @@ void FindScripts(const fs::path& folder, const std::string& relative, std::set<f
   }
 }
 
-// Compares arrays with their checksums while the file is read.
+// The comparison of a file's arrays with their checksums, which is made while the file is read.
 class ArrayCheck {
  public:
   explicit ArrayCheck(const LocalFile& file) : file_(file) {}

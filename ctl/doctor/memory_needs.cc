@@ -12,8 +12,8 @@
 namespace graphd::ctl {
 namespace {
 
-// Bytes per id of a book with an owner per id: the owner, the row, and the place in the owner's
-// list.
+// The bytes that a partition book needs for each id if it stores the owner of every id instead of
+// ranges: the owner, the local row, and the position in the owner's list.
 constexpr uint64_t kMappedIdBytes = sizeof(int32_t) + 2 * sizeof(int64_t);
 
 // Returns an array's name with the name of its type, "node/_N/feat" for "node/0/feat", or the name

@@ -30,12 +30,12 @@
 namespace graphd::ctl {
 namespace {
 
-// An attempt blocks the supervisor's loop, so it must be short.
+// The timeout of an attempt to attach. It is short because an attempt blocks the supervisor's loop.
 constexpr std::chrono::milliseconds kAttachTimeout{250};
-// A daemon that has reported readiness may be slow, but we must not leave: a daemon that ends with
-// its jobs would regard a member that gives up as its last one, and end.
+// The timeout for joining a job at a daemon that has reported readiness. It is long because a
+// daemon that ends with its last job would end if a slow join to its only job were given up.
 constexpr std::chrono::seconds kJoinTimeout{30};
-// If a daemon that we started has not sent READY=1 within this time, we try to attach to it.
+// The time after which we try to attach to a daemon that we started, if it has not sent READY=1.
 constexpr std::chrono::seconds kWithoutNotice{5};
 
 // Returns a datagram socket with a name that the system chooses, and the name ("@...", which is

@@ -83,10 +83,10 @@ class JobDirectory {
   UniqueFd lock_;
 };
 
-// Returns whether the id can be the name of a directory, as those of `graphctl launch` can: 1 to
-// 128 letters, digits, '-', '_' and '.', not beginning with '.'. CheckJobId throws Error(kInvalid)
-// if not.
+// Returns whether the id can be the name of a directory: 1 to 128 letters, digits, '-', '_' and
+// '.', not beginning with '.'. All ids made by `graphctl launch` can.
 bool IsJobId(const std::string& job);
+// Throws Error(kInvalid) unless IsJobId returns true for the id.
 void CheckJobId(const std::string& job);
 
 }  // namespace graphd::ctl

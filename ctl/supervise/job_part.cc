@@ -17,18 +17,18 @@ namespace graphd::ctl {
 namespace {
 
 constexpr uint64_t kTickMilliseconds = 100;
-// The time after which the record is reported to the daemon of this host again: it may have been
+// The time after which the record is reported again to the daemon of this host, which may have been
 // restarted.
 constexpr double kRecordSeconds = 5;
-// At the end of the job, a host without which the job can go on, and which was silent for this
-// time, is not waited for.
+// The silence after which the other hosts no longer wait, at the end of the job, for a host that
+// the job can do without.
 constexpr double kGoneSeconds = 3;
 // A host that was away takes part again if its last report came within this time.
 constexpr double kPresentSeconds = 3;
 // A host is lost after the host timeout without a report. It ends its own trainers after this share
 // of that time, so that none is left when the others go on without it.
 constexpr double kAloneShare = 0.5;
-// The time that a host which is away waits for the daemon where the hosts meet: an hour.
+// The time for which a host that was cut off waits for the daemon where the hosts meet: an hour.
 constexpr double kAwaySeconds = 3600;
 
 double Now() {

@@ -6,13 +6,13 @@
 
 namespace graphd::ctl {
 
-// A process of a job, whose number a daemon has told. The daemon may be another user's, and the
-// number may be another process's by now, so that it is not enough to send a signal.
+// A process of a job, whose number comes from a daemon. The daemon may belong to another user, and
+// another process may have the number by now. Sending a signal to the number would not be safe.
 class JobProcess {
  public:
   // Opens the process with this number. `server_user` is the user of the daemon. Throws Error:
-  // kNotFound if it has ended; kDenied if it belongs to a user other than this process's, or, for
-  // root, to root while the daemon does not.
+  // kNotFound if the process has ended; kDenied if this process may not signal it, or if this
+  // process and the target both run as root but the daemon does not.
   JobProcess(pid_t pid, uid_t server_user);
 
   // Sends the signal to this process and to no later one with its number. Returns whether the

@@ -35,7 +35,8 @@ void PeerDocuments::Tick() {
   const double every = is_looked_at ? kEverySeconds : kRarelySeconds;
   auto asked = static_cast<size_t>(std::count_if(
       peers_.begin(), peers_.end(), [](const auto& entry) { return entry.second.is_asked; }));
-  // Those that have waited longest come first, so that silent ones hold up nobody.
+  // Peers that were asked longest ago come first, so that peers that do not answer cannot keep the
+  // others from being asked.
   std::vector<std::pair<Clock::time_point, const std::string*>> due;
   for (const std::string& address : addresses) {
     const Peer& peer = peers_[address];

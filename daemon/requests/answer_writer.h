@@ -26,8 +26,9 @@ inline capnp::Orphan<capnp::Data> AdoptBuffer(Outbox& outbox, capnp::Orphanage o
 }
 
 // An array of an answer that is assembled in a pooled buffer. A large array then goes into the
-// message by reference, and counts as unread until the client has it; a small one is copied. Used
-// by one thread at a time.
+// message by reference, and counts as unread until the client has received it; a small array is
+// copied. Used by one thread at a time, except that several threads may write different bytes
+// behind next() while none of them calls another function.
 class AnswerWriter {
  public:
   // Arrays up to this size are copied into the message, which is cheaper than a segment of their

@@ -8,7 +8,10 @@
 
 namespace graphd {
 
-inline constexpr size_t kMaxTensorName = 255, kMaxExtents = 8;  // bytes; extents of a row
+// The maximum number of bytes in a tensor's name.
+inline constexpr size_t kMaxTensorName = 255;
+// The maximum number of dimensions of a tensor's row, which are those after the first one.
+inline constexpr size_t kMaxExtents = 8;
 
 // The distribution of a tensor's rows over partitions: an id map, and the type in it that the rows
 // belong to.
@@ -24,8 +27,8 @@ struct TensorRows {
 };
 
 // Checks the spec against the graph, and sets `rows` if it is -1. Throws Error(kInvalid) naming the
-// fault: name, policy, type, a number of rows that differs from the type's, extents, or an unknown
-// enumeration value.
+// fault: an invalid name, policy, type or row shape, a number of rows that differs from the type's,
+// or an unknown enumeration value.
 void CheckTensorSpec(const GraphMeta& meta, TensorSpec& spec);
 
 // Returns the distribution of the rows of a spec that CheckTensorSpec accepted.

@@ -49,10 +49,13 @@ class ShareSet {
   // Returns how many shares the job owns or has created.
   size_t CountOf(const std::string& job) const;
 
-  // Takes shares out: one, which must be there, or all that the job owns. EndRemoval follows.
+  // Removes from the set, and returns, the share of the table, which must be in the set. The caller
+  // must then call EndRemoval for it.
   SharePtr BeginRemoval(uint32_t table);
+  // Removes from the set, and returns, all shares that the job owns. The caller must then call
+  // EndRemoval for each.
   std::vector<SharePtr> BeginRemovalOf(const std::string& job);
-  // Puts the share back unless it was removed.
+  // Ends the removal of a share. Puts the share back into the set unless it was `removed`.
   void EndRemoval(const SharePtr& share, bool removed);
   // Returns whether the table of this name is being removed.
   bool IsBeingRemoved(const std::string& name) const { return removing_.contains(name); }

@@ -109,9 +109,9 @@ void NoticeVanishedPeer(int fd, std::chrono::seconds idle, std::chrono::seconds 
 
 // Connect to `address:port` or to the socket file within the timeout. The returned socket is
 // non-blocking and, for TCP, has TCP_NODELAY and ends about a minute after the peer's machine has
-// vanished. Throw Error(kUnavailable) with the address
-// and the reason; ConnectUnix throws Error(kDenied) if the user may not connect to the socket file,
-// or if a user listens there, or owns its directory, who is not trusted (wire/trusted_users.h).
+// vanished. Throw Error(kUnavailable) with the address and the reason; ConnectUnix throws
+// Error(kDenied) if the user may not connect to the socket file, or if the user who listens there,
+// or who owns its directory, is not trusted (wire/trusted_users.h).
 // With `keys` or with `secret`, whose changed files are read again, ConnectTcp also makes the
 // handshake of TLS or of the shared secret, and throws as ConnectTls or ConnectWithSecret does; it
 // connects once more before it throws Error(kDenied).
@@ -123,9 +123,9 @@ struct ClientCredentials {
   std::unique_ptr<TlsKeys> keys{};
   std::unique_ptr<SecretFile> secret{};
 };
-// Reads the keys in the directory `keys`, as Options::keys names it, or the secret in the file
-// `secret_file`, as Options::secret_file does; neither if both are empty. Throws Error(kInvalid) if
-// both are given.
+// Reads the keys in the directory `keys` or the secret in the file `secret_file`, which have the
+// form of Options::keys and Options::secret_file. Returns no credentials if both are empty. Throws
+// Error(kInvalid) if both are given.
 ClientCredentials ReadCredentials(const std::string& keys, const std::string& secret_file,
                                   const std::string& server_name);
 // Returns the address of a socket file. Throws Error(kInvalid) if the path is too long for a

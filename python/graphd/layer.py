@@ -24,7 +24,8 @@ class Layer(TypedGraph):
     _src_frames: list[Frame] | None = None
     _dst_frames: list[Frame] | None = None
     _edge_frames: list[Frame] | None = None
-    # By number of the edge type the result of csc(), if it was copied to the device with the batch.
+    # The results of csc(), indexed by edge type, if they were copied to the device with the batch;
+    # otherwise None.
     _structure: list[tuple[Tensor, Tensor]] | None = None
 
     def __init__(self, batch: _graphd.Batch, of: LayerData, device: Any = None) -> None:

@@ -79,8 +79,8 @@ def counter(total: int | None, description: str) -> Iterator[Callable[[int], Non
 
 @contextlib.contextmanager
 def clock(description: str) -> Iterator[None]:
-    """Shows how long the body of a `with` takes, once it takes two seconds. It is for single calls
-    that do not report their progress. One within another one is not shown.
+    """Shows how long the body of a ``with`` statement takes, once it has taken two seconds. Use it
+    for calls that do not report their progress. A clock inside another clock is not shown.
 
     Parameters
     ----------
@@ -105,8 +105,9 @@ def clock(description: str) -> Iterator[None]:
 
 
 class Calls:
-    """The calls of an object, of which some take long: the first of each kind, which may build an index
-    on the servers, and those of many items. The others have no clock, because that has a thread."""
+    """The calls of an object, some of which take long: the first call of each kind, which may build
+    an index on the servers, and calls with many items. Only these have a clock, because a clock needs
+    a thread."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()

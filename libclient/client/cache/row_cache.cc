@@ -397,7 +397,7 @@ int64_t RowCache::StoreRows(size_t index, std::span<const int64_t> ids,
 bool RowCache::PrepareToKeep(size_t index, uint64_t rows) {
   if (!CanHold(index)) return false;
   CacheTable& shared = memory_.tables()[index];
-  // Sets are not filled evenly, so that some room is needed beyond that of the rows.
+  // The sets of the cache fill unevenly, so only four fifths of their room are counted on.
   const uint64_t in_extent =
       std::max<uint64_t>(tables_[index].sets_per_extent * kMostKept * 4 / 5, 1);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
@@ -452,7 +452,7 @@ uint64_t RowCache::NeededExtents(size_t index) const noexcept {
   constexpr uint64_t kMostNeeded = uint64_t{1} << 40;
   if (!CanHold(index)) return 0;
   if (index >= rows_.size()) return 1;
-  // Sets are not filled evenly, so that some room is needed beyond that of the rows.
+  // The sets of the cache fill unevenly, so half as much room again is added to what the rows need.
   const uint64_t in_extent = tables_[index].sets_per_extent * kSetRows;
   return std::min((rows_[index] + rows_[index] / 2) / in_extent + 1, kMostNeeded);
 }

@@ -16,14 +16,16 @@
 namespace graphd {
 namespace {
 
-// A daemon that refuses connections also closes them without an answer.
+// The number of attempts of a call. It is small, because a daemon that refuses connections closes
+// them without an answer, too.
 constexpr int kTries = 3;
+// The pause between two attempts.
 constexpr auto kPause = std::chrono::milliseconds(20);
 
 }  // namespace
 
 struct ControlClient::Impl {
-  // `connect_again` connects once more; null if that is not wanted.
+  // `connect_again` opens a new connection for each retry; it is null if calls must not be retried.
   Impl(ClientSocket socket, std::string where, std::chrono::milliseconds limit,
        std::function<ClientSocket()> connect_again = nullptr)
       : peer(std::move(where)),
@@ -32,9 +34,9 @@ struct ControlClient::Impl {
         io(kj::setupAsyncIo()),
         link(std::in_place, *io.lowLevelProvider, std::move(socket)) {}
 
-  // Makes a call and waits for its answer. `start` returns the promise of one, and is called again
-  // if the daemon was replaced by its next process before it had answered anything: it may have
-  // ended just after it had taken the connection.
+  // Makes a call and waits for its answer. `start` returns the promise of an answer. It is called
+  // again if the connection ended before the daemon had answered anything: the daemon may have been
+  // replaced by its next process just after it had accepted the connection.
   template <class Start>
   auto Ask(Start start) {
     for (int tries = 1;; tries++) {

@@ -26,18 +26,23 @@ namespace {
 constexpr auto kStaleMembership = std::chrono::milliseconds(1000);
 // Time for a server to make its directory, if it is started together with its trainers.
 constexpr auto kUnknownServer = std::chrono::milliseconds(5000);
-// Pauses between attempts to attach in the background; well below the seconds for which a restarted
-// daemon keeps a job's lease. The destructor may have to wait for a connect.
+// The pause after the first attempt to attach in the background. Later pauses are longer.
 constexpr auto kFirstRetry = std::chrono::milliseconds(10);
+// The longest pause between these attempts. It is well below the time for which a restarted daemon
+// keeps a job's lease.
 constexpr auto kLongestRetry = kFirstRetry * 100;
+// The timeout for connecting in such an attempt. It is short because the destructor may have to
+// wait for it.
 constexpr auto kLongestConnect = std::chrono::milliseconds(2000);
 
-// Time for the answer to a ping; a busy daemon answers it at once, because no work is done for it.
+// The time in which a ping must be answered. Even a busy daemon answers it at once, because a ping
+// needs no work.
 constexpr auto kPingLimit = std::chrono::milliseconds(2000);
 
-// Time for a daemon to take the last counts of reads.
+// The time in which the daemon must accept the last counts of reads.
 constexpr auto kLastReadsLimit = std::chrono::milliseconds(500);
 
+// The number of RPCs that Pipelined keeps in flight.
 constexpr size_t kInFlight = 8;
 
 // Runs step(0) .. step(count-1), each an RPC, keeping kInFlight of them under way. On the RPC

@@ -5,16 +5,18 @@
 
 namespace graphd {
 
-// Splits one hop into requests, one per partition, in scratch memory. The call and the scratch must
-// outlive the plan.
+// The plan of one hop: its requests, one per partition, in scratch memory. The call and the scratch
+// must outlive the plan.
 class HopPlan {
  public:
   // Splits seeds and excluded edges by owner. Throws Error(kInvalid) for an id out of range.
   HopPlan(GraphAccess& access, const HopCall& call, AccessScratch& scratch);
 
-  // Fills the request to a partition and the places of its answer; also for another attempt.
+  // Prepares the request to a partition and the buffers and positions that its answer is written
+  // to. It is called again before the request is retried.
   void Prepare(PartId part);
-  // Finishes the reads of rows, once all answers are there (GraphAccess::FinishShared).
+  // Finishes the reads of rows. The answers of all partitions must have arrived
+  // (GraphAccess::FinishShared).
   void FinishShared();
 
  private:

@@ -10,20 +10,21 @@ namespace graphd {
 
 class GraphAccess;
 
-// Returns the method for an optional edge feature with weights: weighted if `column` names one,
-// else uniform.
+// Returns the weighted method if `column` names an edge feature with weights, and the uniform one
+// if `column` is empty.
 SamplingMethod MethodFor(const std::string& column);
 
 // Returns `how` for one edge type. As in DGL, an edge type without the feature how.column is
 // sampled uniformly (LABOR: unweighted), and the rule then has no column.
 SamplingRule RuleForEdgeType(const GraphAccess& access, EdgeTypeId etype, SamplingRule how);
 
-// Returns one such rule per edge type, with the type's fanout. Throws Error(kNotFound) if no edge
-// type has how.column.
+// Returns one rule per edge type, made by RuleForEdgeType, with the edge type's fanout. Throws
+// Error(kNotFound) if no edge type has how.column.
 std::vector<SamplingRule> RulesByEdgeType(const GraphAccess& access, std::span<const int> fanouts,
                                           const SamplingRule& how);
-// Does the same with the fanouts of a layer. Throws Error(kInvalid) on fanouts of more types than
-// the graph has.
+// Returns one rule per edge type, with the fanouts of layer `layer`. Throws Error(kInvalid) if
+// there are fanouts for more edge types than the graph has, and Error(kNotFound) if no edge type
+// has how.column.
 std::vector<SamplingRule> RulesByEdgeType(const DistGraph& graph, const LayerFanouts& fanouts,
                                           size_t layer, const SamplingRule& how);
 

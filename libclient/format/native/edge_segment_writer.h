@@ -21,20 +21,21 @@ namespace graphd {
 // say that it has.
 class EdgeSegmentWriter {
  public:
-  // `graph` tells the features, and needs no rows. What the references refer to must outlive the
-  // writer. Calls `written`, unless it is empty, with the bytes of each piece.
+  // `graph` describes the features, and needs no rows. The objects that are passed by reference
+  // must outlive the writer. Calls `written`, unless it is empty, with the bytes of each piece.
   EdgeSegmentWriter(const RawGraph& graph, const GraphMeta& meta, const StoragePlan& storage,
                     const std::string& directory, PartId part,
                     std::function<void(uint64_t)> written);
 
-  // Begins the next edge type, by ascending id; what follows belongs to it.
+  // Begins the next edge type, by ascending id. What is appended then belongs to this type.
   void BeginType(EdgeTypeId etype);
-  // Append the numbers of in-edges of the next nodes; the sources of the next edges, as new ids;
-  // the rows of a feature, as they are stored; and original ids, which are left out if the storage
-  // has none.
+  // Appends the in-degrees of the next nodes.
   void AppendDegrees(std::span<const uint64_t> degrees);
+  // Appends the sources of the next edges, as new ids.
   void AppendSources(std::span<const uint64_t> sources);
+  // Appends the next rows of a feature, in the form in which they are stored.
   void AppendFeature(size_t feature, std::span<const std::byte> stored);
+  // Appends the original ids of the next edges, unless the storage plan leaves them out.
   void AppendOrigIds(std::span<const uint64_t> ids);
 
   // Returns what the header says about the two files.

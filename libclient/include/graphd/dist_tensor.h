@@ -60,7 +60,8 @@ class DistTensor {
   const TensorSpec& spec() const noexcept;
   // Returns the element type.
   DType dtype() const noexcept { return spec().dtype; }
-  // Returns the shape of the whole tensor: the rows of all partitions, then the extents of a row.
+  // Returns the shape of the whole tensor: the number of rows of all partitions, then the
+  // dimensions of a row.
   const std::vector<int64_t>& shape() const noexcept { return shape_; }
   // Returns the number of rows of all partitions.
   int64_t num_rows() const noexcept { return shape_[0]; }
@@ -72,7 +73,7 @@ class DistTensor {
   // feature throw Error(kDenied).
   bool is_feature() const noexcept;
 
-  // Returns rows in the order of `ids`, shape [ids.size(), row extents ...]; duplicates are
+  // Returns rows in the order of `ids`, shape [ids.size(), dimensions of a row ...]; duplicates are
   // allowed. Matches t[ids]. No row is read half written, but rows of one call may be of different
   // ages. A process reads its own writes. Throws Error(kInvalid), which names the id, on an id out
   // of range, Error(kCorrupt) for rows whose page is damaged, and Error(kNotFound) at the latest
@@ -98,10 +99,10 @@ class DistTensor {
   // Sets t[ids] = rows; of duplicate ids the last one counts. Returns when the rows are visible to
   // everyone and as durable as the daemons are configured (--durability). Calls with more than 32
   // MiB for one partition are applied in pieces. Throws Error(kInvalid) unless `rows` has the shape
-  // [ids.size(), row extents ...] and the dtype of the tensor, Error(kDenied) for features and,
-  // naming the job, if another job has the lease; otherwise as Read does. After Error(kDeadline) or
-  // Error(kUnavailable) the rows may or may not be applied. After any other error no row, or only
-  // some of the pieces, are applied.
+  // [ids.size(), dimensions of a row ...] and the dtype of the tensor, Error(kDenied) for features
+  // and, naming the job, if another job has the lease; otherwise as Read does. After
+  // Error(kDeadline) or Error(kUnavailable) the rows may or may not be applied. After any other
+  // error no row, or only some of the pieces, are applied.
   void Write(std::span<const int64_t> ids, const Tensor& rows) const;
   // Adds t[ids] += rows, once for every occurrence of an id. Each row is updated atomically:
   // concurrent additions are never lost. Throws as Write does, and Error(kInvalid) for bool,

@@ -23,29 +23,33 @@ struct LayerOptions {
 // node type and layer instead of being multiplied by it. DGL has it as an example (ladies), not as
 // a sampler.
 //
-// For destinations S, edge types e with matrices P_e[v, u] (parallel edges added up) and a node
-// type t of sources:
+// Let S be the destinations of a layer, t a node type of sources, and P_e the adjacency matrix of
+// edge type e, whose entries LayerOptions::column selects. P_e[v, u] is the sum of the entries of
+// all edges from u to v.
 //
-//   candidates  all sources of type t of in-edges of S, in all partitions; S itself too
-//               where it is among them
-//   q(u)        sum over e from t and v in S of P_e[v, u]^2: the squared norm of u's column
-//   chosen      min(fanout, candidates) different nodes, drawn one after another in
-//               proportion to q; fanout -1: all
+//   candidates  every node of type t, in any partition, that is the source of an in-edge of S;
+//               nodes of S may be among them
+//   q(u)        the sum of P_e[v, u]^2 over all v in S and all edge types e whose sources have
+//               type t: the squared norm of u's column
+//   chosen      min(fanout, number of candidates) different candidates, drawn one after another
+//               in proportion to q; all candidates if the fanout is -1
 //   sources     S, then the chosen nodes that are not in S
-//   edges       every edge from a source to S, of all edge types
-//   weights     P(e) / pi(u), divided by the sum over the row and edge type, so that each row
-//               with edges sums to 1: the sum of weights * features is the layer's mean
+//   edges       every edge of any edge type from a source to a node of S
+//   weights     the entry of the edge divided by pi(u), normalised so that the weights of the
+//               edges of one edge type to one destination sum to 1: the sum of weights *
+//               features is the layer's weighted mean
 //
 // The inclusion probability pi(u) removes the bias. It is 1 for u in S, which is always included,
 // and 1 - exp(-q(u) tau) otherwise. Each candidate has an arrival time distributed as Exp(q(u)),
 // and the earliest arrivals are chosen; tau is the first arrival time that is not chosen. Given
-// tau, u is chosen with probability exactly pi(u), so that sums of P(e) / pi(u) * features over a
-// row are unbiased before they are normalised. (The paper draws with replacement and divides by
-// fanout * p(u).)
+// tau, u is chosen with probability exactly pi(u), so that the sums of P_e[v, u] / pi(u) * features
+// over a row are unbiased before they are normalised. (The paper draws with replacement and divides
+// by fanout * p(u).)
 //
-// The sample is a function of (seed, layer, node), the same for all transports. All in-edges of the
-// destinations are read, with one message per layer to each partition that is not mapped, and their
-// weights with a second one. Thread-safe.
+// The random number of a node depends only on (seed, layer, node), so that the sample is the same
+// whether partitions are mapped or read over TCP. All in-edges of the destinations are read, with
+// one message per layer to each partition that is not mapped, and their weights with a second
+// message. Thread-safe.
 class LayerSampler final : public BlockSampler {
  public:
   // `fanouts` is per layer, input layer first; each is applied to every node type. Throws

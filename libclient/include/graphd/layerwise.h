@@ -29,10 +29,10 @@ struct LayerBatch {
 };
 
 // A layer of a model. It returns [ntype] tensors of which that of the destinations' type has the
-// shape [destinations, extents ...]; the others are not used. A type for which it returns no rows,
-// or which lies beyond the end of the vector, has no output; this must be so in all batches and
-// trainers. The thread that calls Layerwise calls it. The rows must not change after it has
-// returned.
+// shape [destinations, dimensions of a row ...]; the others are not used. A type for which it
+// returns no rows, or which lies beyond the end of the vector, has no output; this must be so in
+// all batches and trainers. The thread that calls Layerwise calls it. The rows must not change
+// after it has returned.
 using LayerFunction = std::function<std::vector<Tensor>(const LayerBatch& batch)>;
 
 // The name of a feature of one edge type, to be read with a batch.

@@ -54,8 +54,8 @@ struct StepOptions {
 
 // The base class of the optimisers. An object must be used by one thread at a time.
 //
-// The constructors return when the memory of new embeddings is prepared, which takes about 0.1 s
-// per GB, or after 5 s: the first steps would wait as long.
+// A constructor returns when the memory of each new embedding is prepared, which takes about 0.1 s
+// per GB, or after 5 s for each embedding; without that, the first steps would wait instead.
 class SparseOptimizer {
  public:
   virtual ~SparseOptimizer();

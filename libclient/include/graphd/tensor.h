@@ -103,12 +103,12 @@ class Tensor {
 
   // Returns the element type.
   DType dtype() const noexcept { return dtype_; }
-  // Returns the extents.
+  // Returns the dimensions.
   const std::vector<int64_t>& shape() const noexcept { return shape_; }
   // Returns the first extent; 1 for a scalar, shape [].
   int64_t num_rows() const noexcept { return shape_.empty() ? 1 : shape_[0]; }
-  // Returns the bytes of one row: the product of the extents after the first, times the size of an
-  // element.
+  // Returns the bytes of one row: the product of the dimensions after the first, times the size of
+  // an element.
   size_t row_bytes() const noexcept;
   // Returns the bytes of all elements.
   size_t num_bytes() const noexcept;

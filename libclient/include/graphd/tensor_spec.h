@@ -43,8 +43,8 @@ struct Initializer {
   }
   // Initialises a tensor of this shape as torch.nn.init.xavier_uniform_ does (Glorot and Bengio,
   // "Understanding the difficulty of training deep feedforward neural networks", 2010): fan_in is
-  // shape[1] and fan_out is shape[0], both times the product of the later extents. Throws
-  // Error(kInvalid) if there are fewer than two extents.
+  // shape[1] and fan_out is shape[0], both times the product of the later dimensions. Throws
+  // Error(kInvalid) if there are fewer than two dimensions.
   static Initializer XavierUniform(const std::vector<int64_t>& shape, uint64_t seed = 0,
                                    double gain = 1);
   // Does the same as torch.nn.init.xavier_normal_.
@@ -90,7 +90,7 @@ struct TensorSpec {
   int32_t type = 0;   // node or edge type id, by policy
   int64_t rows = -1;  // rows of all partitions; -1: as many as the type has
   DType dtype = DType::kFloat32;
-  std::vector<int64_t> row_shape;  // extents after the first; empty: the tensor is a vector
+  std::vector<int64_t> row_shape;  // dimensions after the first; empty: the tensor is a vector
   Initializer initializer;
   TensorWriters writers = TensorWriters::kExclusive;
 

@@ -9,8 +9,9 @@
 
 namespace graphd::store {
 
-// A segment of a push log in a tmpfs, written as mapped memory: a record costs one copy, which
-// bypasses the processor's caches, and no system call. One thread, except for Put.
+// A segment file of a push log in a tmpfs, written through a memory mapping. Writing a record takes
+// one copy, which bypasses the processor's caches, and needs no system call. Not thread-safe,
+// except that several threads may call Put for different places.
 class MappedSegment {
  public:
   // Opens or creates the file, with memory for at least `bytes`, on huge pages if possible. This

@@ -161,9 +161,10 @@ class Arena {
   // Returns what has happened to the files: they were removed, replaced or truncated; or an empty
   // text. The caller prevents AdoptStates.
   std::string WhatHappened() const;
-  // Makes the pages absent whose values are no longer in the file. dropped_from() then returns
-  // another offset than before, if rows were lost since.
+  // Marks as absent the pages whose values are no longer in the file. If it finds rows that were
+  // lost since its last call, it lowers the offset that dropped_from() returns.
   void DropDamaged() noexcept;
+  // Returns the offset in the file of rows behind which all pages were marked as absent.
   uint64_t dropped_from() const noexcept { return dropped_from_.load(); }
 
   // Copies the row if its page is in memory; the copy is never torn. Waits while the page is

@@ -144,6 +144,9 @@ class _Optimizer:
 class SparseSGD(_Optimizer):
     """Stochastic gradient descent: w -= lr g.
 
+    The constructor returns when the memory of each new embedding is prepared, or after 5 seconds for
+    each embedding; without that, the first steps would wait instead.
+
     Parameters
     ----------
     params : list of DistEmbedding
@@ -192,6 +195,9 @@ class SparseAdagrad(_Optimizer):
 
     Matches DGL's class of this name, except that DGL keeps the root of G by mistake.
 
+    The constructor returns when the memory of each new embedding is prepared, or after 5 seconds for
+    each embedding; without that, the first steps would wait instead.
+
     Parameters
     ----------
     params : list of DistEmbedding
@@ -236,6 +242,9 @@ class SparseAdam(_Optimizer):
     """Adam with moments and a count of steps for each row: rows without a gradient do not change.
 
     Matches DGL's class of this name.
+
+    The constructor returns when the memory of each new embedding is prepared, or after 5 seconds for
+    each embedding; without that, the first steps would wait instead.
 
     Parameters
     ----------
