@@ -5,16 +5,17 @@
 
 namespace graphd {
 
-// Returns an environment variable; "" if it is not set.
+// Returns the value of an environment variable, or "" if it is not set.
 std::string EnvironmentText(const char* name);
 
-// Returns a whole number of the environment, or `otherwise` if the variable is empty or not set.
-// Throws Error(kInvalid), which names the variable and its value, for anything else and for a
-// number outside [min, max].
+// Returns the whole number that an environment variable holds, or `otherwise` if the variable is
+// empty or not set. Throws Error(kInvalid), which names the variable and its value, if the value is
+// not a whole number or is outside [min, max].
 int EnvironmentInt(const char* name, int otherwise, int min, int max);
 
-// Returns a number of bytes of the environment, such as "500M" or "2GiB"; 0 if the variable is
-// empty or not set. Throws as EnvironmentInt does.
+// Returns the number of bytes that an environment variable holds, such as "500M" or "2GiB", or 0 if
+// the variable is empty or not set. Throws Error(kInvalid), which names the variable and its value,
+// if ParseBytes can't parse the value.
 uint64_t EnvironmentBytes(const char* name);
 
 // Parses a number of bytes: whole or decimal, alone or with K, M, G or T for powers of 1024, each

@@ -11,12 +11,12 @@
 
 namespace graphd::store {
 
-// The jobs that are connected, and the times when others left. Decides which leases are valid, and
-// which tensors are orphaned. Not thread-safe: a TensorHost guards it by its mutex.
+// The jobs that are connected, and the times when other jobs left. They decide which leases are
+// valid, and which tensors are orphaned. Not thread-safe: a TensorHost guards it by its mutex.
 class JobLeases {
  public:
-  // A job's lease ends `lease_seconds` after the job has left, its own tensors `orphan_seconds`
-  // after that moment.
+  // A job's lease ends `lease_seconds` after the job has left, and its own tensors are orphaned
+  // `orphan_seconds` after it has left.
   JobLeases(double lease_seconds, double orphan_seconds)
       : lease_seconds_(lease_seconds), orphan_seconds_(orphan_seconds) {}
 
@@ -31,7 +31,7 @@ class JobLeases {
   void Watch(const std::string& job);
   // Starts the clock of a job that has left again, because its tensors could not be removed.
   void Retry(const std::string& job);
-  // Makes a job that has left one whose lease has ended and whose tensors are orphaned, because it
+  // Ends the lease of a job that has left, and makes its tensors orphaned at once, because the job
   // can't come back.
   void Expire(const std::string& job);
   void Forget(const std::string& job) { left_at_.erase(job); }

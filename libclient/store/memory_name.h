@@ -6,21 +6,21 @@
 
 #include "store/log/store_state.h"
 
-// The two texts that connect a store with the memory of its tables (PersistentArena): one in the
-// store's directory, which names the memory, and one in the memory, which names the store. Both
-// have the same random number, which no other memory has.
+// The two files that connect a store with the memory of its tables (PersistentArena): a file in the
+// store's directory names the memory, and a file in the memory names the store. Both contain the
+// same random number, which no other memory has.
 
 namespace graphd::store {
 
-// The names of directories of memory begin so.
+// The prefix of the names of directories of memory.
 inline constexpr const char* kMemoryPrefix = "graphd-";
 
 // The contents of the file `memory` in the store's directory, or of `memory-saved`.
 struct MemoryName {
   std::string directory;  // its path
   std::string nonce;
-  std::string tmpfs;  // text that differs when the memory can't exist any more
-  // RocksDB's numbers when all rows were in it as well; only `memory-saved` has them.
+  std::string tmpfs;  // identifies the tmpfs and the boot; the memory is gone if it has changed
+  // The numbers of RocksDB's StoreState when RocksDB also had all rows; only in `memory-saved`.
   uint64_t lsn = 0;
   uint64_t next_id = 0;
 
@@ -31,18 +31,17 @@ struct MemoryName {
 
   // Makes the name of new memory.
   static MemoryName Make(const std::string& directory, const std::string& nonce);
-  // Returns nothing if the file is damaged or of another version. The file exists.
+  // Reads `memory`, which must exist. Returns nothing if the file is damaged or of another version.
   static std::optional<MemoryName> Read(const std::string& path);
-  // Does the same for `memory-saved`, which need not exist: returns nothing if there is no file,
-  // too.
+  // Reads `memory-saved`. Returns nothing if the file is missing, damaged or of another version.
   static std::optional<MemoryName> ReadSaved(const std::string& store_directory);
-  // Writes `memory`, on the disk.
+  // Writes `memory`. The file is on the disk on return.
   void Write(const std::string& store_directory) const;
-  // Writes `memory-saved`, on the disk, with what RocksDB has.
+  // Writes `memory-saved`, with the state of RocksDB. The file is on the disk on return.
   void WriteSaved(const std::string& store_directory, const StoreState& stored) const;
 
-  // Returns whether the machine and its tmpfs are those of then, so that memory which is gone was
-  // removed by somebody.
+  // Returns whether the machine has not been restarted, and the tmpfs not been mounted anew, since
+  // the name was made. If so, and the memory is gone, somebody has removed it.
   bool IsOfThisTime() const;
 };
 
@@ -51,8 +50,8 @@ struct MemoryOwner {
   std::string nonce, store_directory;
 
   static std::string PathIn(const std::string& directory) { return directory + "/owner"; }
-  // Returns nothing if the file is of another version. Throws Error(kDenied) if others could have
-  // written it.
+  // Reads `owner`. Returns nothing if the file is of another version. Throws Error(kDenied) if
+  // another user could have written it.
   static std::optional<MemoryOwner> Read(const std::string& directory);
   void Write(const std::string& directory) const;
 };

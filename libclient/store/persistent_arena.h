@@ -23,41 +23,44 @@
 //   table-ID.*    the files of an Arena
 //   undo-N        the UndoLog of applying thread N
 //
-// The file `memory` in the store's directory has its path and its random number, from the time when
-// all rows are in it until they are all in RocksDB again. It alone decides which memory counts. The
-// next process takes the rows over, rolls back unfinished changes, and replays the log after
-// `state`. It trusts only what has that number and what nobody else could have written: the user
-// owns the directory and each file, others can't write them, and none is a link.
+// The file `memory` in the store's directory has the path and the random number of the memory. It
+// exists from the time when all rows are in the memory until they are all in RocksDB again, and it
+// alone decides which memory is valid. The next process takes the rows over, rolls back unfinished
+// changes, and replays the log after `state`. It trusts only memory that has the random number and
+// that no other user could have written: the user owns the directory and each file, others can't
+// write them, and none is a link.
 //
-// A process that ends because another one follows leaves its memory to it, with all rows in RocksDB
-// as well: then the file is called `memory-saved`, and has what RocksDB had. It counts only while
-// RocksDB has the same; another version of the daemon does not know it, and goes on with RocksDB.
-// Thread-safe.
+// A process that ends because another process follows it leaves its memory to that process, after
+// it has written all rows to RocksDB. Then the file is called `memory-saved`, and also contains the
+// state of RocksDB. It is valid only while RocksDB still has this state. A version of the daemon
+// that does not know this file continues with RocksDB. Thread-safe.
 
 namespace graphd::store {
 
 class PersistentArena {
  public:
-  // Creates one in `parent` for the store in `store_directory`, with an UndoLog for each of
-  // `threads`. Removes directories that ended processes of the same store left there. Throws Error:
-  // kIo, kOverloaded if the tmpfs is full, kDenied if other users can rename what is in `parent`.
+  // Creates memory in `parent` for the store in `store_directory`, with an UndoLog for each of
+  // `threads`. Removes directories in `parent` that ended processes of the same store have left.
+  // Throws Error: kIo, kOverloaded if the tmpfs is full, kDenied if other users can rename files in
+  // `parent`.
   static std::unique_ptr<PersistentArena> Make(const std::string& parent,
                                                const std::string& store_directory, size_t threads);
-  // Memory that the store's directory names, and that no longer exists.
+  // The description of memory that the store's directory names, and that no longer exists.
   struct Gone {
     std::string directory;  // empty if nothing is gone
-    // The tmpfs is still the same one: somebody removed the memory, and not a restart of the
-    // machine.
+    // Whether the tmpfs is still the same, so that the memory was removed by somebody and not by a
+    // restart of the machine.
     bool removed = false;
   };
-  // Opens the one that the store's directory names. Returns null if there is none; if it no longer
-  // exists, sets `gone`. `stored` is the state that RocksDB has, if it is known. Throws Error:
-  // kExists if a process uses it, or if it belongs to a store in another directory; kDenied if it
-  // is not the one that the store made, if another user could have written it, or if RocksDB is
-  // older than it was; kVersion; kCorrupt; kIo.
+  // Opens the memory that the store's directory names. Returns null if it names none, or if the
+  // memory no longer exists, and then sets `gone`. `stored` is the state of RocksDB, if it is
+  // known. Throws Error: kExists if a process uses the memory, or if the memory belongs to a store
+  // in another directory; kDenied if it is not the memory that the store made, if another user
+  // could have written it, or if RocksDB is older than it was when the memory was used; kVersion;
+  // kCorrupt; kIo.
   static std::unique_ptr<PersistentArena> Find(const std::string& store_directory, size_t threads,
                                                Gone* gone, const StoreState* stored = nullptr);
-  // Removes memory that a process left to this one, which does not take it over.
+  // Removes memory that the previous process left to this process, which does not take it over.
   static void RemoveLeft(const std::string& store_directory);
 
   const std::string& directory() const noexcept { return name_.directory; }
@@ -73,11 +76,11 @@ class PersistentArena {
   void ReserveUndo(uint64_t page_bytes);
   UndoLog& undo_log(size_t thread) { return *undo_logs_[thread % undo_logs_.size()]; }
   const std::vector<std::unique_ptr<UndoLog>>& undo_logs() const noexcept { return undo_logs_; }
-  // Returns what has happened to undo logs of the earlier process, so that its unfinished changes
-  // can't all be rolled back; or an empty text.
+  // Returns the damage to undo logs of the earlier process, because of which some of its unfinished
+  // changes can't be rolled back, or an empty text.
   std::string UndoDamage() const;
-  // Renames the damaged undo logs to "damaged-...", and makes new ones. Call it when the damage is
-  // stored elsewhere, before anything changes. Throws Error: kIo, kOverloaded.
+  // Renames the damaged undo logs to "damaged-...", and makes new ones. Must be called after the
+  // damage was stored elsewhere, and before any row changes. Throws Error: kIo, kOverloaded.
   void ReplaceDamagedUndoLogs();
 
   StoreState ReadState() const;
@@ -86,16 +89,16 @@ class PersistentArena {
   void WriteState(const StoreState& state);
   // Stores that RocksDB has all pushes up to `lsn`, so that an older copy of RocksDB is noticed.
   void SetWritten(uint64_t lsn);
-  // Writes its name into the store's directory. Call it before the first push.
+  // Writes the name of the memory into the store's directory. Must be called before the first push.
   void Announce();
   // Throws Error(kIo) if the directory was removed or replaced, so that the next process would not
-  // find what this one writes.
+  // find the rows that this process writes.
   void CheckInPlace() const;
   // Throws Error(kIo) if an UndoLog was removed, replaced or truncated, so that the next process
-  // could not roll back what this one changes.
+  // could not roll back the changes of this process.
   void CheckUndoLogs() const;
-  // Removes its name from the store's directory, when all rows are in RocksDB. Does not wait for
-  // the disk to have the change if it was done before.
+  // Removes the name of the memory from the store's directory. All rows must be in RocksDB. Waits
+  // until the change is on the disk, unless the name was removed before.
   void Forget();
   // Calls Forget, and removes the directory if it is still in its place.
   void Remove();

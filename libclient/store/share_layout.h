@@ -26,8 +26,9 @@ class ShareLayout {
   ShareLayout For(std::shared_ptr<const GraphMeta> meta) const {
     return ShareLayout(std::move(meta), parts_);
   }
-  // Returns why a share that another version of the graph may have been served for does not suit
-  // this one: the tensor's rows are not as many, or other partitions own them. Empty if it does.
+  // Returns why a share, which may have been created with another version of the graph, does not
+  // suit this version: the tensor has another number of rows, or other partitions own them. Returns
+  // an empty text if the share suits.
   std::string WhyUnsuited(const ShareRecord& record, const TensorRows& rows) const;
 
   // Returns the rows of a tensor that CheckTensorSpec accepts.

@@ -23,7 +23,7 @@ struct HostedShare {
   std::string creator;                  // the job that created it, if this process has seen it
   uint64_t filler = 0;                  // key of the caller that writes the first values, or 0
   std::string trouble;                  // reason that it can't be used, or empty
-  bool of_other_version = false;        // the reason is that it is of another version of the graph
+  bool of_other_version = false;        // `trouble` is that it belongs to another graph version
   mutable std::atomic<int> pushes = 0;  // pushes that are not done
 };
 
@@ -35,7 +35,8 @@ class ShareSet {
 
   void Add(SharePtr share);
 
-  // Return null if there is no such share.
+  // Return the share of a table, or the share of a partition of a tensor, which is found by its
+  // name and, unless it is persistent, by its job. Return null if there is no such share.
   SharePtr Find(uint32_t table) const;
   SharePtr FindByName(PartId part, const std::string& job, const TensorSpec& spec) const;
   // Throws Error(kNotFound) unless the share exists and is persistent or the job's own.

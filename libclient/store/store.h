@@ -43,7 +43,7 @@ class Store {
   // Opens or creates the directory, and recovers its tables. Throws Error: kExists if another
   // process has it open, kCorrupt if the descriptions of tables can't be read, kIo, kOverloaded.
   explicit Store(StoreOptions options);
-  // Writes everything back.
+  // Writes all changed pages back.
   ~Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
@@ -67,8 +67,8 @@ class Store {
   void SetAttributes(const std::shared_ptr<Table>& table, const std::string& attributes) {
     catalog_.SetAttributes(table, attributes);
   }
-  // Deletes the table and its rows. Callers that hold it may go on using it. Throws
-  // Error(kNotFound) or Error(kIo).
+  // Deletes the table and its rows. Callers that hold a pointer to the table may go on using it.
+  // Throws Error(kNotFound) or Error(kIo).
   void DropTable(const std::string& name);
 
   // Submits a push as Pipeline::Submit does, and fills in `push.table` and `push.lsn`. While pushes
@@ -84,7 +84,7 @@ class Store {
   // Writes all changed pages back at full speed. Throws Error if pages can't be written; they stay
   // in memory and in the log.
   void WriteBackNow() { write_back_.RunCycle(); }
-  // Refuses new pushes from now on with Error(kUnavailable): for the end of the process.
+  // Refuses new pushes from now on with Error(kUnavailable), because the process is about to end.
   void RefusePushes() { pipeline_->Refuse(); }
   WriteBack::Progress write_back_progress() const noexcept { return write_back_.progress(); }
 
@@ -92,7 +92,7 @@ class Store {
   // empty text.
   std::string TroubleOf(const Table& table) const { return catalog_.TroubleOf(table); }
   // Sets the trouble of a table, which survives restarts until it is set to an empty text or the
-  // table is dropped. On the disk on return. Throws Error(kIo).
+  // table is dropped. The change is on the disk on return. Throws Error(kIo).
   void SetTrouble(const Table& table, const std::string& why) {
     catalog_.SetTroubles({{table.id(), why}});
   }

@@ -10,11 +10,12 @@
 namespace graphd::store {
 
 enum class Durability : uint8_t {
-  // There is no log. Pushes since the last write-back are lost when the process ends, and the pages
-  // written back may be of different ages.
+  // There is no log. Pushes since the last write-back are lost when the process ends, and pages
+  // that
+  // were written back may have the pushes up to different times.
   kNone,
-  // Acknowledged pushes survive the end of the process, kill -9 included. After the machine has
-  // gone down, rows are as one of the last write-backs stored them.
+  // Acknowledged pushes survive the end of the process, kill -9 included. After a crash of the
+  // machine, rows have the values that one of the last write-backs has stored.
   kProcess,
   // Acknowledged pushes survive a loss of power, too.
   kPower,
@@ -44,8 +45,8 @@ struct StoreOptions {
   // A tmpfs for memory that survives the process (PersistentArena). Empty: memory is freed with the
   // process.
   std::string memory_dir;
-  // Returns whether another process follows this one at once, to which such memory is left. Called
-  // at the end.
+  // Returns whether another process follows this process at once, so that memory in `memory_dir` is
+  // left to it. Called when the store is destroyed.
   std::function<bool()> next_process_follows = [] { return false; };
   static constexpr size_t kMostTables = 4096;
   size_t max_tables = kMostTables;

@@ -29,7 +29,7 @@ class StoreRecovery {
   // kOverloaded.
   void Run();
 
-  // The results of Run. TakeLog returns the log for new pushes.
+  // The following functions return the results of Run. TakeLog returns the log for new pushes.
   std::unique_ptr<PushLog> TakeLog() { return std::move(log_); }
   ClientTable TakeClients() { return std::move(clients_); }
   uint64_t replayed() const noexcept { return replayed_; }
@@ -40,7 +40,7 @@ class StoreRecovery {
   // is then passed to RetireReplayedLog, because it would be replayed over later pushes.
   bool must_write_back() const noexcept { return must_write_back_; }
   // Renames the segments that were replayed if they are damaged, and removes them otherwise. `log`
-  // is that of TakeLog. Throws Error(kIo).
+  // is the log that TakeLog has returned. Throws Error(kIo).
   void RetireReplayedLog(PushLog& log);
 
   // The size beyond which a log in memory is truncated.

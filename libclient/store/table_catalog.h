@@ -19,8 +19,8 @@
 
 namespace graphd::store {
 
-// The tables of a store: creates, finds, describes and drops them, and keeps their descriptions in
-// RocksDB. Thread-safe. Its mutexes are taken after WriteBack::Exclusive.
+// The catalog of a store's tables, which creates, finds, describes and drops tables, and keeps
+// their descriptions in RocksDB. Thread-safe. Its mutexes are taken after WriteBack::Exclusive.
 class TableCatalog {
  public:
   // All arguments outlive the catalog. `arena` is null if memory is freed with the process. Throws
@@ -54,9 +54,9 @@ class TableCatalog {
   // the disk after the next flush. Throws Error(kIo).
   void WriteState(StoreState& state);
 
-  // Recovery only, which is the work of one thread. StoredSpecs returns the tables that RocksDB
-  // describes, by id; Add adds a table, and takes over its memory files if
-  // they were `kept`. Throw Error: kCorrupt, kNotFound, kIo, kOverloaded.
+  // These functions are only for the recovery, which uses one thread. StoredSpecs returns the
+  // tables that RocksDB describes, by id. Add adds a table, and takes over its memory files if they
+  // were `kept`. They throw Error: kCorrupt, kNotFound, kIo, kOverloaded.
   std::vector<std::pair<uint32_t, TableSpec>> StoredSpecs() const;
   std::shared_ptr<Table> Add(uint32_t id, const TableSpec& spec, bool kept);
   // Returns the description with the attributes.
@@ -71,8 +71,8 @@ class TableCatalog {
   void AddToMaps(const std::shared_ptr<Table>& table) GRAPHD_REQUIRES(specs_mutex_);
   void PutSpec(const Table& table, OptimizerState state, const std::string& attributes)
       GRAPHD_REQUIRES(specs_mutex_);
-  // Return the maps for a holder of specs_mutex_, which reads them without tables_mutex_: nobody
-  // else changes them.
+  // Return the maps to a caller that holds specs_mutex_. It may read them without tables_mutex_,
+  // because only a holder of specs_mutex_ changes them.
   const TablesByName& by_name() const
       GRAPHD_REQUIRES(specs_mutex_) GRAPHD_NO_THREAD_SAFETY_ANALYSIS {
     return by_name_;

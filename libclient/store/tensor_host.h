@@ -40,7 +40,7 @@ class TensorHost {
   struct Caller {
     std::string job;
     uint64_t key = 0;
-    // The version of the graph that the job uses; null: the one that the host was made with.
+    // The version of the graph that the job uses; null: the version that the host was made with.
     std::shared_ptr<const GraphMeta> meta = nullptr;
   };
 
@@ -58,7 +58,7 @@ class TensorHost {
   // Handle the opening of a job's first connection, and the closing of its last one.
   void OnJobJoined(const std::string& job);
   void OnJobLeft(const std::string& job);
-  // Drops the tensors of a job that has left, and its leases, soon: it can't come back.
+  // Drops the tensors and the leases of a job that has left soon, because the job can't come back.
   void OnJobEnded(const std::string& job);
   // Handles the closing of a connection.
   void OnCallerLeft(uint64_t key);
@@ -68,15 +68,16 @@ class TensorHost {
     bool fill = false;     // the caller must write the first values
     bool filling = false;  // another caller writes the first values
   };
-  // Opens a share. A tensor whose rows are not those of the caller's version of the graph has
-  // trouble for this caller. With `create`, creates it if it does not exist, and checks that an
-  // existing one is the same; otherwise only name and persistence of `spec` are used. Throws Error:
-  // kInvalid, naming the differences or the mistake, kNotFound, kCorrupt for a share that can't be
-  // used, kOverloaded if the job has created too many, kUnavailable while the tensor is being
-  // dropped; and what Store::OpenTable throws.
+  // Opens a share. With `create`, creates the share if it does not exist, and checks that an
+  // existing share matches `spec`; otherwise only the name and the persistence in `spec` are used.
+  // A tensor that was created with another version of the graph, whose rows differ from those of
+  // the caller's version, can't be used by this caller. Throws Error: kInvalid, naming the
+  // differences or the mistake; kNotFound; kCorrupt for a share that can't be used; kOverloaded if
+  // the job has created too many shares; kUnavailable while the tensor is being dropped; and what
+  // Store::OpenTable throws.
   Opened Open(const Caller& caller, PartId part, TensorSpec spec, bool create, bool caller_fills);
   // Records that the caller has written the first values. Throws Error(kDenied) if another caller
-  // writes them, because this one had lost its connection.
+  // writes them now, because this caller had lost its connection.
   void Filled(const Caller& caller, uint32_t table);
   // Records that the caller will not write the first values, so that another caller may write them.
   void GiveUpFilling(const Caller& caller, uint32_t table) noexcept;
@@ -85,8 +86,8 @@ class TensorHost {
   // if it can't be used; for writing also what Lease throws, and kDenied if the job needs the lease
   // and does not hold it.
   SharePtr FindToRead(const std::string& job, uint32_t table) const;
-  // `loads`: the share is for a push of UpdateKind::kLoad. Only a share that is being restored
-  // accepts these, and it accepts no others.
+  // `loads` tells that the share is for a push of UpdateKind::kLoad. A share that is being restored
+  // accepts only such pushes, and other shares accept none of them.
   SharePtr FindToWrite(const std::string& job, uint32_t table, bool loads = false) const;
 
   // Submits a push as Store::Submit does, to a share that FindToWrite returned. Throws if the job
@@ -106,16 +107,17 @@ class TensorHost {
   // write the share.
   std::shared_ptr<const Table> PrepareState(const std::string& job, uint32_t table,
                                             OptimizerState state);
-  // Marks the begin or the end of a restore from a checkpoint. In between the share can't be used
-  // otherwise, also after a restart. At the begin, earlier pushes are done on return. Throws as
-  // FindToWrite, and Error(kUnavailable) if those pushes are not done after a minute.
+  // Marks the beginning or the end of a restore from a checkpoint. In between, the share can't be
+  // used for anything else, even after a restart. At the beginning, waits until earlier pushes are
+  // done. Throws what FindToWrite throws, and Error(kUnavailable) if these pushes are not done
+  // after a minute.
   void SetLoading(const std::string& job, uint32_t table, bool loading);
   // Deletes the share. Waits for write-back. Throws Error: kNotFound, kDenied while another job may
   // write it, kIo.
   void Drop(const std::string& job, uint32_t table);
 
-  // Return the shares that the job can see, and all shares. With `meta`, those whose rows are not
-  // those of this version of the graph have trouble.
+  // Return the shares that the job can see, and all shares. With `meta`, shares whose rows differ
+  // from the rows of this version of the graph are returned with trouble.
   std::vector<TensorShare> List(const std::string& job,
                                 const std::shared_ptr<const GraphMeta>& meta = nullptr) const;
   std::vector<TensorShare> ListAll(const std::shared_ptr<const GraphMeta>& meta = nullptr) const;
@@ -126,9 +128,9 @@ class TensorHost {
   // Writes all changed rows back at full speed; status() shows the progress. Throws as
   // Store::WriteBackNow.
   void WriteBackNow();
-  // Store::RefusePushes.
+  // Calls Store::RefusePushes.
   void RefusePushes();
-  // Returns nothing before the first tensor was created.
+  // Returns the status of the store, or nothing before the first tensor was created.
   std::optional<StoreStatus> status() const;
 
   // Returns the store for checkpoints, and opens it if it is not open. It lives as long as the
@@ -147,7 +149,7 @@ class TensorHost {
   void EndExpiredJobs();
   void EndJob(const std::string& job) GRAPHD_EXCLUDES(changes_mutex_, mutex_);
   void Sweep() GRAPHD_EXCLUDES(changes_mutex_, mutex_);
-  // Both release mutex_ while they write to the disk.
+  // Both functions release mutex_ while they write to the disk.
   void SaveRecord(Share& share, const ShareRecord& record) GRAPHD_REQUIRES(changes_mutex_, mutex_);
   void SaveLoading(Share& share, bool loading) GRAPHD_REQUIRES(changes_mutex_, mutex_);
   void Adopt(const std::shared_ptr<Table>& table) GRAPHD_REQUIRES(mutex_);

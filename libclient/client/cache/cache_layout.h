@@ -7,21 +7,22 @@
 // The layout of a row cache in memory that several processes map.
 //
 // The memory is divided into extents of equal size; the header and a table of features follow them.
-// A feature that is used for the first time gets as many as all its rows need, or its share of them
-// if those of all features need more than there are, and then another one whenever it has evicted
-// enough rows since the last one, so that the features share the memory as they need it. It never
-// gives one back. A row's extent follows from its id and the number of the feature's extents by
-// consistent hashing (Lamping and Veach, "A Fast, Minimal Memory, Consistent Hash Algorithm",
-// 2014): a new extent takes its share of the rows of each other one, and the other rows stay where
-// they are. A row that has moved is also looked for in its extent before. Rows that are kept stay
-// where they are: a feature keeps them in the extents that it has when the first ones are kept, and
-// then the extent among these takes the place of the previous one.
+// A feature that is used for the first time gets as many extents as all its rows need, or a
+// proportional share of the extents if the rows of all features need more than there are. It gets
+// one more extent whenever it has evicted enough rows since it got its last one, so that the
+// features share the memory as they need it. A feature never gives an extent back. A row's extent
+// follows from its id and the number of the feature's extents by consistent hashing (Lamping and
+// Veach, "A Fast, Minimal Memory, Consistent Hash Algorithm", 2014): a new extent takes its share
+// of the rows of each older extent, and all other rows stay where they are. A row that has moved is
+// also looked for in its previous extent. Kept rows never move: a feature keeps rows only in the
+// extents that it has when its first row is kept, and a row that may be kept is looked for in its
+// extent among these instead of its previous extent.
 //
 // An extent consists of sets of 16 rows, and a row can be in one set of its extent only. Each set
-// evicts by itself (sieve_queue.h); some of its rows may be kept, which are in no queue. So a
-// writer changes one set, under a sequence lock of its own, and no process ever waits for a lock: a
-// reader that finds a set locked treats its row as missing, and a writer does not store its row, or
-// tries again a few times if the row should be kept.
+// evicts by itself (sieve_queue.h), except that kept rows are in no queue. A writer therefore
+// changes a single set, under the set's own sequence lock. No process ever waits for this lock: a
+// reader that finds a set locked treats its row as missing, and a writer leaves its row out, or
+// tries again a few times if the row is to be kept.
 
 namespace graphd {
 
@@ -31,8 +32,9 @@ inline constexpr uint32_t kMostExtents = 64;
 inline constexpr unsigned kSetRows = 16;
 inline constexpr unsigned kMostKept = 12;  // rows of a set that are never evicted
 
-// The lock of a set counts its changes in the lower bits, and is odd while the set is changed. The
-// upper bits are then the process that changes it, so that others notice when that was killed.
+// The lock of a set counts the set's changes in its lower bits, and is odd during a change. Its
+// upper bits then hold the id of the process that makes the change, so that other processes notice
+// if that process was killed.
 inline constexpr unsigned kOwnerShift = 40;
 inline constexpr uint64_t kVersionMask = (uint64_t{1} << kOwnerShift) - 1;
 
@@ -49,7 +51,7 @@ struct alignas(64) CacheSet {
 };
 static_assert(sizeof(CacheSet) == 64);
 
-// A feature.
+// The state of a feature: its extents, and how it may grow.
 struct alignas(64) CacheTable {
   uint64_t row_bytes;
   std::atomic<uint32_t> num_extents;

@@ -9,19 +9,19 @@ namespace graphd {
 
 // The processes of a machine that share a row cache, and the memory that they share.
 //
-// A small file says which processes have the memory and under which descriptor, so that another
-// process of the same user finds it by way of /proc: memory itself has no name. Entries of
-// processes that were killed are dropped by the next one that joins. The file is removed with the
-// last member, or, if that was killed, replaced by the next job's.
+// The memory has no name. A small file therefore lists the processes that have the memory, each
+// with its descriptor, so that another process of the same user can open the memory by way of
+// /proc. A process that joins drops the entries of processes that were killed. The last member
+// removes the file; if it was killed, the next job replaces the file.
 class CacheMembers {
  public:
-  // Joins the processes that share rows of this key, or makes memory and is the first of them. The
-  // file is in `directory`. Throws what CacheMemory throws; Error(kDenied) if the file is not this
-  // user's, or if a living member of this user does not let others open its descriptors;
-  // Error(kCorrupt) if the file is damaged; Error(kUnavailable) if another process holds its lock
-  // for ten seconds.
+  // Joins the processes that share rows of this key, or makes the memory if this process is the
+  // first of them. The file is in `directory`. Throws what CacheMemory throws; Error(kDenied) if
+  // the file does not belong to this user, or if a member that runs does not let this process open
+  // its descriptors; Error(kCorrupt) if the file is damaged; Error(kUnavailable) if another process
+  // holds its lock for ten seconds.
   CacheMembers(const std::string& directory, const CacheShape& shape);
-  // Leaves.
+  // Removes this process from the members.
   ~CacheMembers();
   CacheMembers(const CacheMembers&) = delete;
   CacheMembers& operator=(const CacheMembers&) = delete;

@@ -19,22 +19,24 @@ struct CacheShape {
   uint64_t key = 0;               // identifies the graph that the rows belong to
   std::vector<size_t> row_bytes;  // [feature]
   // [feature] number of rows that may be stored; empty: unknown. A feature begins with as much
-  // memory as they need, or its share if those of all features need more than there is.
+  // memory as these rows need, or with a proportional share of the memory if the rows of all
+  // features need more than there is.
   std::vector<uint64_t> rows = {};
 
   static constexpr uint64_t kLeastBytes = uint64_t{256} << 10;
 };
 
-// The memory of a row cache: a memfd, which vanishes with the last process that has it, however
-// that ends. Its size is sealed, so that no process can truncate what others read. Thread-safe.
+// The memory of a row cache: a memfd, which is freed when the last process that has it ends, even
+// if that process is killed. Its size is sealed, so that no process can truncate memory that others
+// read. Thread-safe.
 class CacheMemory {
  public:
   // Makes memory without rows. Throws Error(kInvalid) if the shape has fewer than kLeastBytes or
   // no room for its features, Error(kOverloaded) if the machine has less memory.
   explicit CacheMemory(const CacheShape& shape);
-  // Maps memory that another process has made; it may be larger or smaller than the shape says.
-  // Throws Error(kCorrupt) if it is none of this version, or of other features than the shape's;
-  // `whose` names it in the message.
+  // Maps memory that another process has made. It may be larger or smaller than shape.bytes. Throws
+  // Error(kCorrupt) if the memory has another format version, or was made for other features than
+  // those of the shape; `whose` names the memory in the message.
   CacheMemory(UniqueFd fd, const CacheShape& shape, const std::string& whose);
   ~CacheMemory();
   CacheMemory(const CacheMemory&) = delete;
@@ -46,13 +48,14 @@ class CacheMemory {
   uint32_t num_extents() const noexcept { return num_extents_; }
   CacheHeader& header() const noexcept { return *header_; }
   std::span<CacheTable> tables() const noexcept { return tables_; }
-  // The shape's; another process could change what is in the memory.
+  // Returns CacheShape::row_bytes as it was given to the constructor. It is not read from the
+  // memory, which another process could change.
   const std::vector<size_t>& row_bytes() const noexcept { return row_bytes_; }
   std::byte* extent(uint32_t i) const noexcept { return base_ + uint64_t{i} * extent_bytes_; }
   // Allocates the pages of an extent. Returns false if the machine has no memory for them.
   bool Populate(uint32_t extent) noexcept;
-  // Leaves the memory out of children that are forked from now on, so that it is freed with this
-  // process although a child of it lives. They must not access it.
+  // Excludes the memory from child processes that are forked from now on, so that it is freed when
+  // this process ends although a child still runs. The children must not access the memory.
   void HideFromChildren();
 
  private:

@@ -24,22 +24,22 @@ struct RowCacheCounts {
   uint64_t hit_bytes = 0;  // the size of the rows that were read
   uint64_t inserted = 0;   // rows that were stored
   uint64_t evicted = 0;    // rows that made room for them
-  uint64_t kept = 0;       // rows that Keep has made stay, and that did not before
+  uint64_t kept = 0;       // rows that Keep has made permanent, and that were not permanent before
 };
 
 // A bounded cache of rows that never change: features of nodes and edges that are read from other
-// machines. It lies in memory that the processes of a machine may share (cache_layout.h), and
-// evicts by SIEVE, but for rows that Keep has made stay: a static part, as in PaGraph (Lin et al.,
-// SoCC 2020) and GNNLab (Yang et al., EuroSys 2022).
+// machines. It lies in memory that the processes of a machine may share (cache_layout.h). It evicts
+// rows by SIEVE, except those that Keep has stored, which form a static cache as in PaGraph (Lin et
+// al., SoCC 2020) and GNNLab (Yang et al., EuroSys 2022).
 //
 // Thread-safe, also between processes, without waiting: readers lock nothing, and a row whose set
 // is being changed counts as missing. (Only the first rows of a feature wait, at most 0.2 s, for a
-// thread that gets memory for them.) A process that is killed while it changes a set leaves it
-// locked; the next one that wants to store a row there empties it. A forked child makes a cache of
-// its own.
+// thread that gets memory for them.) A process that is killed while it changes a set leaves the set
+// locked; the next process that wants to store a row in this set empties it. A forked child makes a
+// cache of its own.
 class RowCache {
  public:
-  // `memory` outlives the cache; `rows` as in CacheShape.
+  // `memory` must outlive the cache. `rows` has the meaning of CacheShape::rows.
   explicit RowCache(CacheMemory& memory, std::vector<uint64_t> rows = {});
   ~RowCache();
   RowCache(const RowCache&) = delete;
@@ -48,44 +48,46 @@ class RowCache {
   // Returns whether rows of a feature can be stored: they must fit the memory's sets.
   bool CanHold(size_t table) const noexcept { return tables_[table].sets_per_extent > 0; }
 
-  // Copies those rows that are cached: row ids[i] to row positions[i] of `out`. Replaces the
-  // contents of `missing` by the indices i of the others, ascending; their rows of `out` may have
-  // any contents.
+  // Copies the rows that are cached: row ids[i] to row positions[i] of `out`. Replaces the contents
+  // of `missing` by the indices i of the rows that are not cached, ascending; their rows of `out`
+  // are left with undefined contents.
   void Read(size_t table, std::span<const int64_t> ids, std::span<const int64_t> positions,
             std::byte* out, std::vector<uint32_t>& missing);
 
-  // Stores rows: row ids[i] is row positions[i] of `rows`. Rows that are there already stay; those
-  // whose set another thread changes are left out.
+  // Stores rows: row ids[i] is row positions[i] of `rows`. Rows that are cached already are not
+  // stored again. Rows whose set another thread is changing are not stored.
   void Insert(size_t table, std::span<const int64_t> ids, std::span<const int64_t> positions,
               const std::byte* rows);
 
-  // Adds extents until they can hold so many rows that Keep will get, even beyond the feature's
-  // share, but leaves those that are reserved for features without any; kept rows are in the
-  // extents that the feature has then. The first call for a feature, of any process, decides; Keep
-  // keeps no row before. Returns false if there is no memory for rows of the feature, or if a
-  // process that adds extents takes ten seconds. What the thread's InterruptCheck throws leaves it.
+  // Adds extents to a feature until they can hold `rows` rows, which Keep will store. It may exceed
+  // the feature's share, but leaves the extents that are reserved for features without any. Kept
+  // rows are stored in the extents that the feature has when the first call, by any process, has
+  // returned; later calls have no effect. Before the first call, Keep keeps no row. Returns false
+  // if there is no memory for rows of the feature, or if another process takes more than ten
+  // seconds to add extents. Passes on what the thread's InterruptCheck throws.
   bool PrepareToKeep(size_t table, uint64_t rows);
-  // Stores rows as Insert does, and makes them stay as long as the memory does, unless a process is
-  // killed while it changes their set. At most kMostKept of the kSetRows rows of a set stay; others
-  // are stored, and may be evicted. Returns how many of the rows stay.
+  // Stores rows as Insert does, and never evicts them, unless a process is killed while it changes
+  // their set. At most kMostKept of the kSetRows rows of a set are kept; further rows are stored,
+  // but may be evicted. Returns how many of the rows are kept.
   int64_t Keep(size_t table, std::span<const int64_t> ids, std::span<const int64_t> positions,
                const std::byte* rows);
 
-  // Subtracts rows from the misses: they will be read again, or counted by CountShared.
+  // Subtracts rows from the misses, because they will be read again or counted by CountShared.
   void TakeBackMisses(uint64_t count) noexcept {
     misses_.fetch_sub(count, std::memory_order_relaxed);
   }
-  // Counts rows that a reader has got from another one, which stores them in the cache, as hits,
-  // and those that it has not got as misses.
+  // Counts as hits the rows that a reader has got from another reader, which stores them in the
+  // cache, and as misses the rows that it wanted but has not got from it.
   void CountShared(size_t table, uint64_t found, uint64_t missing) noexcept {
     hits_.fetch_add(found, std::memory_order_relaxed);
     hit_bytes_.fetch_add(found * tables_[table].row_bytes, std::memory_order_relaxed);
     misses_.fetch_add(missing, std::memory_order_relaxed);
   }
   RowCacheCounts counts() const noexcept;
-  // Returns the bytes of the memory, and those of the extents that are in use, by all processes; 0
-  // in a forked child, which does not have the memory.
+  // Returns the bytes of the memory.
   uint64_t capacity() const noexcept { return memory_.bytes(); }
+  // Returns the bytes of the extents that all features use together, or 0 in a forked child, which
+  // does not have the memory.
   uint64_t used_bytes() const noexcept;
 
  private:
@@ -114,8 +116,8 @@ class RowCache {
   // Stores rows; returns how many of them stay.
   int64_t StoreRows(size_t table, std::span<const int64_t> ids, std::span<const int64_t> positions,
                     const std::byte* rows, bool keep);
-  // Adds an extent to a feature that has none, or has evicted many rows. Leaves some to features
-  // that have none yet.
+  // Adds an extent to a feature that has none, or that has evicted many rows. Leaves some extents
+  // to the features that have none yet.
   void GrowIfNeeded(size_t table) noexcept;
   void Grow(size_t table) noexcept;
   uint64_t NeededExtents(size_t table) const noexcept;

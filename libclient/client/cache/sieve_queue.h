@@ -7,17 +7,19 @@ namespace graphd {
 
 // The order in which SIEVE evicts the rows of a set of at most 16 (Zhang et al., "SIEVE is Simpler
 // than LRU", NSDI 2024): a queue by age, and a hand that moves from the oldest row to the newest. A
-// row that was read since the hand last passed it is passed over once more; the first other one is
-// evicted. A row that is read does not move, so that a hit changes a bit at most.
+// row that was read since the hand last passed it is passed over once more; the first row that was
+// not read since is evicted. A row that is read does not move, so that a hit changes at most one
+// bit.
 //
-// A value of 10 bytes, which lies in shared memory as two words. A damaged value leads to a wrong
-// choice, never to a way outside 0..15.
+// A row is named by its way, which is the number of its slot in the set. The queue is a value of 10
+// bytes, which lies in shared memory as two words. A damaged value leads to a wrong choice, but
+// never to a way outside 0..15.
 struct SieveQueue {
   static constexpr unsigned kMostRows = 16;
 
   uint64_t order = 0;  // ways, 4 bits each, the oldest in the lowest bits
   uint8_t size = 0;
-  uint8_t hand = 0;  // position of the row that is looked at next; `size`: the oldest again
+  uint8_t hand = 0;  // position of the row that is looked at next; if it is `size`, the oldest row
 
   // Appends a way, which is not in the queue, as the newest. Requires: size < kMostRows.
   void Insert(unsigned way) noexcept {

@@ -15,8 +15,9 @@
 
 namespace graphd {
 
-// Creates, lists, reads and deletes checkpoints on all daemons of a server, over connections of its
-// own: the implementation of graphd/checkpoint.h and `graphctl checkpoint`. Not thread-safe.
+// The client that creates, lists, reads and deletes checkpoints on all daemons of a server, over
+// its own connections. It implements graphd/checkpoint.h and `graphctl checkpoint`. Not
+// thread-safe.
 class CheckpointClient {
  public:
   // Connects to the daemons of options.ip_config, within options.timeout, as a member of

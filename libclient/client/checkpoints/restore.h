@@ -10,9 +10,9 @@
 
 namespace graphd {
 
-// Restores tensors from a checkpoint: the implementation of RestoreCheckpoint in
-// graphd/checkpoint.h and of `graphctl checkpoint restore`. It uses the connections of `client`,
-// which must outlive it, and calls its on_progress. Not thread-safe.
+// The restoring of tensors from a checkpoint, which implements RestoreCheckpoint of
+// graphd/checkpoint.h and `graphctl checkpoint restore`. It uses the connections of `client`, which
+// must outlive it, and calls client.on_progress. Not thread-safe.
 class CheckpointRestore {
  public:
   explicit CheckpointRestore(CheckpointClient& client) : client_(client) {}

@@ -15,7 +15,7 @@ namespace graphd {
 // Names, dtypes and row shapes of one partition's features.
 struct PartitionFeatures {
   PartId part = 0;
-  uint64_t data_id = 0;  // changes when the files of its daemon do; 0: unknown
+  uint64_t data_id = 0;  // changes whenever the daemon's files change; 0: unknown
   std::vector<std::vector<FeatureInfo>> nodes, edges;  // [type]
 };
 
@@ -29,19 +29,22 @@ struct AttachInfo {
   RowEncodings encodings;
   // Mapped partitions, if memory was shared.
   std::vector<std::shared_ptr<const Partition>> mapped;
-  // The id of the version of the graph, the same at all daemons; none: the daemon has no versions.
+  // The id of the graph's version, which is the same at all daemons; none if the daemon does not
+  // support versions.
   std::optional<std::string> version;
-  // Tells the files that this daemon has read for it; empty: the daemon does not say.
+  // Identifies the files that this daemon has read for this version; empty if the daemon does not
+  // send it.
   std::string fingerprint;
 };
 
-// Throws Error(kCorrupt) for a feature that the schema does not allow.
+// Reads the features of a partition from a message. Throws Error(kCorrupt) for a feature that the
+// schema does not allow.
 PartitionFeatures ReadFeatures(wire::PartitionInfo::Reader in, const Schema& schema);
-// Adds the encodings of a partition's features, which ReadFeatures has accepted. Throws
-// Error(kCorrupt) for one that does not exist.
+// Adds the encodings of a partition's features, which ReadFeatures must have accepted. Throws
+// Error(kCorrupt) for an encoding that does not exist.
 void ReadEncodings(wire::PartitionInfo::Reader in, RowEncodings& encodings);
 
-// Throws Error(kInvalid) unless both describe the same graph, cut the same way.
+// Throws Error(kInvalid) unless `a` and `b` describe the same graph, partitioned in the same way.
 void CheckSameGraph(const GraphMeta& a, const GraphMeta& b, const std::string& peer_a,
                     const std::string& peer_b);
 

@@ -4,7 +4,8 @@
 
 namespace graphd {
 
-// Enters the barrier of the job, which the daemon ends after the timeout. Wait on the result.
+// Enters the barrier of the job. The daemon fails the barrier after the timeout. The caller must
+// call Wait on the result.
 RpcThread::Pending StartBarrier(DaemonLink& link, std::chrono::milliseconds timeout);
 
 }  // namespace graphd

@@ -15,15 +15,15 @@
 
 namespace graphd {
 
-// Returns how many calls read the owners.
+// Returns how many calls are needed to read the owners.
 size_t OwnersPieces(std::span<const int32_t> owners);
 // Reads one piece of the owners. `owners` must live until the promise is done. Fails with
 // Error(kCorrupt) if the daemon, `peer`, sends another number of owners.
 kj::Promise<void> ReadOwnersPiece(wire::Session::Client& session,
                                   const ReceivedGraph::Missing& missing, size_t piece,
                                   std::span<int32_t> owners, std::string peer);
-// Reads all owners by calls of the link, and waits for them: for `patience` at most, and longer for
-// large books.
+// Reads all owners over the link, and waits for them for at most `patience`, or longer if the
+// partition book is large.
 void ReadOwners(DaemonLink& link, const ReceivedGraph::Missing& missing, std::span<int32_t> owners,
                 std::chrono::milliseconds patience);
 // Copies the owners from memory that the daemon shares. Throws Error(kCorrupt) if the memory is not

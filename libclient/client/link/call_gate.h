@@ -7,11 +7,12 @@
 
 namespace graphd {
 
-// Runs a bounded number of calls at once; the others wait their turn. On the RPC thread.
+// A gate that lets a bounded number of calls run at once, while others wait for their turn. It must
+// be used on the RPC thread.
 class CallGate : public std::enable_shared_from_this<CallGate> {
  public:
   explicit CallGate(size_t max_running) : max_running_(max_running) {}
-  // Runs f, which returns a promise, when there is room.
+  // Runs f, which returns a promise, as soon as fewer calls than the bound are running.
   template <class F>
   kj::Promise<void> Run(F f) {
     return Enter().then([self = shared_from_this(), f = kj::mv(f)]() mutable {

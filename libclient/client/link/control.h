@@ -24,11 +24,12 @@ namespace graphd {
 
 class ControlClient {
  public:
-  // Throws Error(kUnavailable) if nothing answers there, Error(kVersion) if it speaks another
-  // protocol.
+  // Connects to a socket file. Throws Error(kUnavailable) if nothing answers there, Error(kVersion)
+  // if the daemon speaks another version of the protocol.
   static std::unique_ptr<ControlClient> ConnectUnix(const std::string& socket_path,
                                                     std::chrono::milliseconds timeout);
-  // With `keys`, over TLS; with `secret`, after its handshake.
+  // Connects to a TCP port: over TLS if `keys` is given, or with a handshake that proves the secret
+  // if `secret` is given. Throws as ConnectUnix does.
   static std::unique_ptr<ControlClient> ConnectTcp(const std::string& address, uint16_t port,
                                                    std::chrono::milliseconds timeout,
                                                    TlsKeys* keys = nullptr,
@@ -41,30 +42,32 @@ class ControlClient {
   ServerStatus Status();
   // Registers this process as a member of a job until this object is destroyed.
   void JoinJob(const JobMember& member);
-  // Tells the daemon what is known about hosts of a job, and returns what it knows about all of
-  // them. Throws Error(kUnavailable) unless the job is attached there or was a short while ago, and
-  // Error(kDenied) for another secret than the job's.
+  // Reports to the daemon what this host knows about hosts of a job, and returns what the daemon
+  // knows about all hosts of the job. Throws Error(kUnavailable) unless the job is attached to the
+  // daemon or was a short while ago, and Error(kDenied) if the secret is not the job's.
   std::vector<JobHost> Report(const JobRecord& record, const std::string& secret);
   // Asks the daemon to end: it refuses new jobs, writes changed rows back, ends its connections,
-  // and exits 0. After `timeout_seconds`, if that is not negative, it ends even if rows are not
-  // written back. Only over the Unix socket (Error(kDenied) otherwise). Throws Error(kExists) if
-  // jobs are attached and `force` is false.
+  // and exits with status 0. After `timeout_seconds`, unless that is negative, it ends even if rows
+  // are not written back. Throws Error(kDenied) over TCP, and Error(kExists) if jobs are attached
+  // and `force` is false.
   void Shutdown(bool force, double timeout_seconds = -1);
 
-  // The calls of operators, over the Unix socket only; each throws Error(kDenied) otherwise. `by`
-  // is the operator's name for the log and for those who are refused, and `reason` may be empty;
-  // both have at most 256 bytes.
+  // The following functions are for operators. They work over the Unix socket only, and throw
+  // Error(kDenied) over TCP. `by` is the operator's name, which is written to the log and shown to
+  // users who are refused. `reason` may be empty. Both have at most 256 bytes.
 
-  // Refuses new jobs, or takes them again. Returns whether that changed anything.
+  // Makes the daemon refuse new jobs if `on` is true, or accept them again. Returns whether that
+  // changed anything.
   bool Drain(bool on, const std::string& by, const std::string& reason);
-  // Closes a job's connections, and refuses its processes for two minutes. Returns how many it had.
-  // Throws Error(kNotFound) if the daemon has no such job.
+  // Closes a job's connections, and refuses its processes for two minutes. Returns how many
+  // connections the job had. Throws Error(kNotFound) if the daemon has no such job.
   uint32_t EndJob(const std::string& job_id, const std::string& by, const std::string& reason);
 
-  // Sets the level of the log until the next start or reload. Returns the name of the previous one.
+  // Sets the level of the log until the next start or reload. Returns the previous level.
   std::string SetLogLevel(const std::string& level, const std::string& by);
-  // Reads the daemon's configuration again, and returns what differed. A mistake in it is an Error
-  // that names file, line and key, and changes nothing.
+  // Makes the daemon read its configuration again, and returns the options that have changed. If
+  // the configuration has a mistake, throws an Error that names the file, the line and the key, and
+  // nothing changes.
   std::vector<ChangedOption> Reload(const std::string& by);
   // Returns the oldest requests that the daemon has not answered, at most `most`.
   OldestRequests Requests(uint32_t most);
@@ -72,9 +75,10 @@ class ControlClient {
   // `most` of each, and sums over all.
   MemoryUse Memory(uint32_t most);
 
-  // Lets the daemon load another version of the graph (wire/control.capnp); Progress then fails
-  // with the Error that this causes. Until Commit, the end of this object gives the memory back.
-  // `id` has at most 64 bytes. Throws Error(kExists) while another switch is prepared.
+  // Makes the daemon load another version of the graph (wire/control.capnp). If loading fails,
+  // ProgressOfSwitch throws the Error. The daemon frees the memory again if this object is
+  // destroyed before CommitSwitch. `id` has at most 64 bytes. Throws Error(kExists) while another
+  // switch is being prepared.
   void PrepareSwitch(const std::string& part_config, const std::string& id, const std::string& by);
   SwitchProgress ProgressOfSwitch();
   Switched CommitSwitch();

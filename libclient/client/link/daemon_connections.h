@@ -18,7 +18,8 @@ namespace graphd {
 
 // The connections of a DaemonLink; used on the RPC thread only.
 struct DaemonConnections {
-  // Fewer calls than a daemon lets one session have in flight.
+  // The number of calls that run at once. It is less than a daemon allows one session to have in
+  // flight.
   static constexpr size_t kMaxRunning = 128;
 
   struct Attached {
@@ -31,8 +32,8 @@ struct DaemonConnections {
           gone(connection.OnDisconnect()
                    .then([lost = std::move(lost)] { lost(); })
                    .eagerlyEvaluate(nullptr)) {}
-    // Sends the attach of a member with this role.
-    // `version`: the one of the graph that the job uses already.
+    // Sends the attach of a member with this role. `version` is the version of the graph that the
+    // job uses already.
     auto Attach(const Options& options, JobRole role, bool want_segments,
                 const std::optional<std::string>& version) {
       auto request = daemon.attachRequest();

@@ -28,8 +28,8 @@ struct Traffic {
   std::atomic<uint64_t> messages{0}, row_messages{0}, sampling_bytes{0}, row_bytes{0};
 };
 
-// Rows to read: the row of ids[i], which the partition owns, goes to out row positions[i]. Views,
-// which must outlive the call that they are passed to.
+// The rows to read: the row of ids[i], which the partition owns, is written to row positions[i] of
+// `out`. The members are views, whose memory must outlive the call that they are passed to.
 struct RowsToRead {
   std::span<const int64_t> ids;
   std::span<const int64_t> positions;
@@ -38,11 +38,12 @@ struct RowsToRead {
   size_t id_bytes = 0;  // on the wire
 };
 
-// The connections to one daemon (a second one for rows, unless its memory is mapped). Attach makes
-// them; when they are lost, the next call makes them again or, if none comes, a thread of the link,
-// because a daemon keeps the lease and the tensors of a job without connections for seconds only.
-// When a call times out, a ping decides whether the daemon answers at all; if not, the connections
-// are ended, so that other calls do not wait for their own timeouts, and made again.
+// The connections to one daemon: one for small messages and, unless the daemon's memory is mapped,
+// one for rows. Attach opens them. When they are lost, the next call opens them again. If no call
+// comes, a thread of the link does so, because a daemon keeps the lease and the tensors of a job
+// without connections for seconds only. When a call times out, a ping finds out whether the daemon
+// answers at all. If it does not, the connections are closed and opened again, so that other calls
+// need not wait for their own timeouts.
 // Calls are free functions (start_hop.h, row_calls.h, edge_calls.h, ...) that use StartSteps.
 // Thread-safe: the connections belong to the RpcThread, reconnecting is serialised by a mutex.
 class DaemonLink {
@@ -56,9 +57,10 @@ class DaemonLink {
   // Returns the daemon's address, such as "127.0.0.1:30050", or the path of its socket.
   const std::string& peer() const noexcept { return peer_; }
 
-  // Connects and attaches, once and for the first time; waits up to the timeout for a daemon that
-  // does not answer yet, and for five seconds if its name is probably mistyped (IsUnknownServer).
-  // If the daemon serves the graph `known`, a large partition book is not read again.
+  // Connects and attaches for the first time; must be called once. Waits up to the timeout for a
+  // daemon that does not answer yet, but only five seconds if the server's name is probably
+  // mistyped (IsUnknownServer). If the daemon serves the graph `known`, a large partition book is
+  // not read again.
   AttachInfo Attach(std::shared_ptr<const GraphMeta> known = nullptr,
                     std::optional<std::string> version = std::nullopt);
 
@@ -73,8 +75,8 @@ class DaemonLink {
   bool is_broken() const noexcept { return broken_; }
   // Returns how often this link has attached.
   uint64_t generation() const noexcept { return generation_; }
-  // Numbers of rows that were looked for in the cache of this process, and that the daemon does not
-  // know of yet.
+  // Counts of rows that were looked up in the cache of this process, and that have not been
+  // reported to the daemon yet.
   struct Cached {
     uint64_t found = 0, not_found = 0;
   };
@@ -82,7 +84,7 @@ class DaemonLink {
     cached_.fetch_add(rows.found, std::memory_order_relaxed);
     not_cached_.fetch_add(rows.not_found, std::memory_order_relaxed);
   }
-  // Writes these numbers into a request, and starts again at 0.
+  // Writes these counts into a request, and resets them to 0.
   template <class Request>
   void WriteCached(Request& request) noexcept {
     if (cached_.load(std::memory_order_relaxed) == 0 &&
@@ -106,13 +108,13 @@ class DaemonLink {
 
   // The two connections: for small messages, and for rows.
   enum class Lane { kSmall, kBulk };
-  // Calls step(session, 0) .. step(session, count-1) on the RPC thread, a bounded number of them
-  // under way at once. Starts and returns; wait on the result. All steps together may take
-  // `patience`; by default, the timeout of the options.
+  // Starts step(session, 0) .. step(session, count-1) on the RPC thread, of which a bounded number
+  // are in flight at once, and returns without waiting. The caller must call Wait on the result.
+  // All steps together may take `patience`, which is the timeout of the options by default.
   using Step = std::function<kj::Promise<void>(wire::Session::Client&, size_t)>;
   RpcThread::Pending StartSteps(Lane lane, size_t count, Step step,
                                 std::optional<std::chrono::milliseconds> patience = {});
-  // Calls f. While it fails because the daemon is unavailable, reconnects and calls it again, until
+  // Calls f. While f fails because the daemon is unavailable, reconnects and calls f again, until
   // the timeout.
   void RetryWhileUnavailable(const std::function<void()>& f);
   Traffic& traffic() noexcept { return *traffic_; }
@@ -161,7 +163,7 @@ class DaemonLink {
   std::optional<Error> failure_ GRAPHD_GUARDED_BY(reconnecting_);
   Clock::time_point failed_ GRAPHD_GUARDED_BY(reconnecting_);
   std::atomic<bool> closing_{false};
-  Mutex keeping_;       // for waiting
+  Mutex keeping_;       // only for waiting on lost_
   CondVar lost_;        // broken_ or closing_ is set
   std::thread keeper_;  // started by the first Attach
 };

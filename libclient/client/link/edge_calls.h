@@ -7,18 +7,19 @@
 #include "client/link/daemon_link.h"
 #include "graph/partition.h"
 
-// Functions that query the edges of one partition. Each one starts a call and returns; the RPC
-// thread writes the outputs until Wait on the result has returned. Widths are those of the types'
-// ids. All calls except StartInduced are divided into messages of moderate size.
+// Functions that query the edges of one partition. Each function starts a call and returns without
+// waiting. The RPC thread writes the outputs; they are complete when Wait on the result has
+// returned. EdgeWidths are the widths of the ids of the edge type and its node types. All calls
+// except StartInduced are divided into messages of moderate size.
 
 namespace graphd {
 
-// Bytes of an id on the wire.
+// The bytes that an id takes on the wire, by what it identifies.
 struct EdgeWidths {
   size_t src, dst, edge;
 };
 
-// The in-edges of some nodes that begin in a set of members.
+// The in-edges of some nodes whose sources belong to a set of nodes, the members.
 struct InducedPart {
   std::vector<uint32_t> counts;   // per node
   std::vector<uint32_t> indices;  // per edge: the source's position among the members

@@ -6,20 +6,20 @@
 
 namespace graphd {
 
-// Counts what this process reads in the mapped memory of a daemon, until the daemon is told.
-// Thread-safe, without locks; it has a cache line of its own.
+// The counts of what this process has read in the mapped memory of a daemon since it last told the
+// daemon. Thread-safe, without locks. It has a cache line of its own.
 class alignas(64) MappedReadCounts {
  public:
-  // Adds the reads of one call or more. Their calls are added last, and seen by Take only with all
-  // the rest.
+  // Adds the reads of one call or more. The number of calls is added last, so that Take sees it
+  // only together with the other counts of these calls.
   void Add(const MappedReads& reads) noexcept {
     AddTo(rows_, reads.rows);
     AddTo(bytes_, reads.bytes);
     AddTo(edges_, reads.edges);
     calls_.fetch_add(reads.calls, std::memory_order_release);
   }
-  // Returns the counts, and starts again at 0. Rows whose call is not added yet may be among them;
-  // then the call is returned by a later Take. If no call was added, nothing is taken.
+  // Returns the counts, and resets them to 0. The counts may include rows of a call that is not
+  // counted yet; a later Take then returns this call. If no call was added, nothing is taken.
   MappedReads Take() noexcept {
     if (calls_.load(std::memory_order_relaxed) == 0) return {};
     const uint64_t calls = calls_.exchange(0, std::memory_order_acquire);

@@ -21,28 +21,27 @@ class PushRegions {
     std::byte* data = nullptr;
   };
 
-  // `id`: the daemon's name of the memory.
+  // `id` identifies the memory at the daemon.
   PushRegions(UniqueFd fd, uint64_t id);
   PushRegions(const PushRegions&) = delete;
   PushRegions& operator=(const PushRegions&) = delete;
 
   uint64_t id() const noexcept { return id_; }
-  // Takes the first free region that is large enough; nothing if there is none, or in a process
-  // that was forked from the owner of the memory. Numbers of a sender ascend.
+  // Takes the first free region that is large enough. Returns nothing if there is none, or in a
+  // process that was forked from the owner of the memory. The numbers of a sender must ascend.
   std::optional<Region> Take(uint64_t bytes, const store::ClientId& sender, uint64_t number) {
     return Find(bytes, {0, sender, number, /*prepared=*/false});
   }
-  // Prepare takes a region for a push that will be sent later. It uses only the first half of the
-  // memory, which leaves room for pushes that are sent now. TakePrepared returns the prepared
-  // region, once.
+  // Takes a region for a push that will be sent later, which TakePrepared then returns once. Uses
+  // only the first half of the memory, which leaves room for pushes that are sent now.
   std::optional<Region> Prepare(uint64_t bytes, const store::ClientId& sender, uint64_t number) {
     return Find(bytes, {0, sender, number, /*prepared=*/true});
   }
   std::optional<Region> TakePrepared(uint64_t bytes, const store::ClientId& sender,
                                      uint64_t number);
-  // Frees a region that the daemon does not read (any more).
+  // Frees a region that the daemon no longer reads, or was never told of.
   void Give(const Region& region) noexcept;
-  // Frees the regions of the sender with this number or smaller ones.
+  // Frees the regions of the sender's pushes up to this number.
   void GiveUpTo(const store::ClientId& sender, uint64_t number) noexcept;
 
  private:

@@ -4,9 +4,10 @@
 
 namespace graphd {
 
-// Returns how often the trainers of this process's job were started again before it, which
-// `graphctl launch --max_restarts` sets (GRAPHD_RESTART_COUNT); 0 if the variable is not set.
-// Throws Error(kInvalid), which names the variable and its value, for anything but a count.
+// Returns how often the trainers of the job had been restarted when this process was started.
+// `graphctl launch --max_restarts` passes the count in GRAPHD_RESTART_COUNT; without this variable
+// the count is 0. Throws Error(kInvalid), which names the variable and its value, if the value is
+// not a count.
 uint32_t RestartCount();
 
 }  // namespace graphd

@@ -5,8 +5,8 @@
 
 namespace graphd {
 
-// Calls f. While it throws Error(kUnavailable), and until the timeout, calls `reconnect` and then f
-// again.
+// Calls f. While f throws Error(kUnavailable), calls `reconnect` and then f again, until the
+// timeout.
 void RetryWhileUnavailable(std::chrono::milliseconds timeout,
                            const std::function<void()>& reconnect, const std::function<void()>& f);
 

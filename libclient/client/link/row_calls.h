@@ -12,13 +12,14 @@ namespace graphd {
 // sends rows while the client places earlier ones; measured by bench/transfer.
 inline constexpr size_t kChunkBytes = size_t{2} << 20;
 
-// Places rows that an answer has as `sent` stores them: row i becomes row positions[i] of `out`,
-// whose rows have `row_bytes`. Throws Error(kCorrupt) unless there are as many as positions.
+// Copies the rows of an answer, which are encoded as `sent` says: row i becomes row positions[i] of
+// `out`, whose rows have `row_bytes`. Throws Error(kCorrupt) unless there are as many rows as
+// positions.
 void PlaceRows(const std::string& peer, capnp::Data::Reader rows, const Encoding& sent,
                size_t row_bytes, std::span<const int64_t> positions, std::byte* out);
 
-// Starts reading rows by id, in pieces: `request(session, words)` makes a request with everything
-// but the ids, and the answer to it contains the rows, encoded if it says so.
+// Starts reading rows by id, in pieces. `request(session, words)` makes a request with everything
+// except the ids. The answer contains the rows, and says whether they are encoded.
 template <class MakeRequest>
 RpcThread::Pending StartReading(DaemonLink& link, const RowsToRead& rows, MakeRequest request,
                                 const Encoding& encoding = {}) {
@@ -47,8 +48,8 @@ RpcThread::Pending StartReading(DaemonLink& link, const RowsToRead& rows, MakeRe
   return link.StartSteps(DaemonLink::Lane::kBulk, chunks, step);
 }
 
-// Starts reading rows of a feature by id, or consecutive local rows from `begin` on. Wait on the
-// result; `rows` and `out` must live until then.
+// Starts reading rows of a feature by id, or consecutive local rows from `begin` on. The caller
+// must call Wait on the result; `rows` and `out` must live until then.
 RpcThread::Pending StartGather(DaemonLink& link, PartId part, const FeatureRef& feature,
                                const RowsToRead& rows);
 RpcThread::Pending StartSlice(DaemonLink& link, PartId part, const FeatureRef& feature,

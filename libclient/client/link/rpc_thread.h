@@ -24,8 +24,8 @@ class RpcThread {
   RpcThread(const RpcThread&) = delete;
   RpcThread& operator=(const RpcThread&) = delete;
 
-  // A started call. The memory that the call writes to must live until Wait has returned or thrown;
-  // the destructor waits too, and first drops the call if its thread is interrupted.
+  // A started call. The memory that the call writes to must live until Wait has returned or thrown.
+  // The destructor waits, too; if its thread is interrupted, it drops the call first.
   class Pending {
    public:
     Pending() = default;

@@ -5,8 +5,9 @@
 
 namespace graphd {
 
-// Sends one hop to a partition, in one message whatever it holds. `meta` is of the link's graph.
-// Wait on the result; all arguments must live until then, and the RPC thread writes the answer.
+// Sends all requests of one hop to a partition, in a single message. `meta` describes the link's
+// graph. The caller must call Wait on the result; all arguments must live until then, because the
+// RPC thread writes the answer.
 RpcThread::Pending StartHop(DaemonLink& link, PartId part, const GraphMeta& meta,
                             const HopRequest& hop, const HopAnswer& answer);
 

@@ -7,8 +7,8 @@
 
 namespace graphd {
 
-// Sets `to` to a copy of the segment's descriptor, if the daemon sent one. Keeps the handle until
-// then; `to` must live as long.
+// Sets `to` to a copy of the segment's descriptor, if the daemon sent a descriptor. The promise
+// holds the handle until it is fulfilled; `to` must live until then.
 inline kj::Promise<void> TakeDescriptor(wire::SegmentHandle::Client handle, UniqueFd& to) {
   auto descriptor = handle.getFd();
   return descriptor

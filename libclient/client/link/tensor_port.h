@@ -13,8 +13,9 @@
 
 namespace graphd {
 
-// Rows to write to a table: the rows of `payload` at `positions` belong to `ids`, which the
-// partition owns. Views, which must outlive the call that they are passed to.
+// The rows to write to a table: row positions[i] of `payload` is written to the row of ids[i],
+// which the partition owns. The members are views, whose memory must outlive the call that they are
+// passed to.
 struct RowsToPush {
   std::span<const int64_t> ids;
   std::span<const int64_t> positions;
@@ -23,8 +24,9 @@ struct RowsToPush {
   size_t id_bytes = 0;  // on the wire
 };
 
-// The keeper of the tensors of some partitions: a daemon, or in standalone mode this process. The
-// methods have the names and the meaning that they have on the wire (graphd.capnp). Thread-safe.
+// The interface to the store of some partitions' tensors, which is a daemon or, in standalone mode,
+// this process. The methods have the names and the meaning that they have in the protocol
+// (graphd.capnp). Thread-safe.
 class TensorPort {
  public:
   struct Opened {
@@ -36,8 +38,8 @@ class TensorPort {
   TensorPort(const TensorPort&) = delete;
   TensorPort& operator=(const TensorPort&) = delete;
 
-  // The next methods wait. Those that may be repeated are repeated while the daemon is unavailable,
-  // until the timeout.
+  // The following methods wait for the answer. While the daemon is unavailable, methods that may be
+  // repeated are repeated until the timeout.
   virtual Opened Open(PartId part, const TensorSpec& spec, bool create, bool caller_fills) = 0;
   virtual void Filled(uint32_t table, bool given_up) = 0;
   virtual uint64_t LastStep(uint32_t table) = 0;
@@ -46,12 +48,13 @@ class TensorPort {
   virtual void Drop(uint32_t table) = 0;
 
   // Copies the rows of a push that will be sent soon to memory that its daemon reads, if such
-  // memory exists; Push of the same number then does not copy them.
+  // memory exists. The Push with the same number then does not copy the rows.
   virtual void Prepare(const store::ClientId& /*client*/, uint64_t /*sequence*/,
                        const RowsToPush& /*rows*/) {}
 
-  // The next methods start a call once and return; the caller decides about repeating it.
-  // PrepareState ends when the table's memory is prepared, or after store::kLongestPreparation.
+  // The following methods start a call once and return without waiting. The caller decides whether
+  // to repeat the call. The call of PrepareState ends when the table's memory is prepared, or after
+  // store::kLongestPreparation.
   virtual RpcThread::Pending PrepareState(uint32_t table, OptimizerState state) = 0;
   virtual RpcThread::Pending ReadRows(uint32_t table, const RowsToRead& rows) = 0;
   virtual RpcThread::Pending Push(uint32_t table, const UpdateRule& rule,
@@ -65,7 +68,7 @@ class TensorPort {
                                                   size_t row_bytes) = 0;
   // Attaches again if the connection is broken. Throws as DaemonLink::ReconnectIfBroken.
   virtual void Reconnect() = 0;
-  // A number that changes whenever memory that was mapped before is no longer the daemon's.
+  // Returns a number that changes whenever the daemon no longer uses memory that was mapped before.
   virtual uint64_t generation() const noexcept = 0;
 
  protected:

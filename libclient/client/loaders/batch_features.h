@@ -8,8 +8,8 @@
 
 namespace graphd {
 
-// Fetches the features that a loader's options request for every batch, after checking them once.
-// Node features are read by the sampler, with its hops, edge features here. Thread-safe.
+// The features that a loader's options request for every batch; they are checked once. The sampler
+// reads the node features with its hops, and this class reads the edge features. Thread-safe.
 class BatchFeatures {
  public:
   // Throws Error(kNotFound) or Error(kInvalid) on a feature or type that does not exist.
@@ -17,7 +17,8 @@ class BatchFeatures {
 
   // Returns the request for a batch, for the sampler.
   BatchRequest Request(std::vector<std::vector<int64_t>> seeds, uint64_t seed) const;
-  // Sets edge_features of a batch. Returns early, with some missing, if `stop` is requested.
+  // Sets edge_features of a batch. If `stop` is requested, returns early, with some features
+  // missing.
   void FetchOfEdges(NodeBatch& batch, const std::stop_token& stop) const;
 
  private:

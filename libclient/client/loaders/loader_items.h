@@ -14,8 +14,8 @@ namespace graphd {
 class LoaderItems {
  public:
   // Makes items from lists by type, one list after another, with the times of `options`. Throws
-  // Error(kInvalid) if the number of lists differs from that of the types, on ids out of range and
-  // if the number of times differs from that of the ids.
+  // Error(kInvalid) if the number of lists differs from the number of types, if an id is out of
+  // range, or if the number of times differs from the number of ids.
   static LoaderItems OfNodes(const DistGraph& graph, std::vector<std::vector<int64_t>> nids,
                              const LoaderOptions& options);
   static LoaderItems OfEdges(const DistGraph& graph, std::vector<std::vector<int64_t>> eids,
@@ -47,8 +47,8 @@ class LoaderItems {
 void CheckAllSeedsKept(const std::vector<std::vector<int64_t>>& given,
                        const std::vector<std::vector<int64_t>>& kept);
 
-// Returns lists by type of which only that of `type` is not empty. Throws Error(kInvalid) if `type`
-// is not in 0..types-1; `what` is "node" or "edge".
+// Returns one list per type. The list of `type` is `ids`, and the others are empty. Throws
+// Error(kInvalid) if `type` is not in 0..types-1; `what` is "node" or "edge".
 std::vector<std::vector<int64_t>> OfOneType(std::vector<int64_t> ids, int32_t type, int32_t types,
                                             const char* what);
 

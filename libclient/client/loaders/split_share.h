@@ -20,23 +20,23 @@ struct PartShare {
   int64_t begin = 0, end = 0;
 };
 
-// Divides the objects of all partitions into even shares and returns the one of `rank`, without
+// Divides the objects of all partitions into even shares and returns the share of `rank`, without
 // empty entries. `sizes` has the number of objects of each partition. The last `remote` trainers
-// have no partition: the others, as a group, get the first objects of each partition, as many as
-// their share of all trainers, and the remote ones get what remains. Each group's objects are cut
-// in the order of partitions.
+// have no partition. The other trainers, as a group, get the first objects of each partition, in
+// proportion to their number among all trainers, and the remote trainers get the remaining objects.
+// Each group's objects are divided in the order of partitions.
 std::vector<PartShare> EvenShare(std::span<const int64_t> sizes, int rank, int world_size,
                                  int remote = 0);
 
-// Returns how many of a partition's objects, the first ones, its own trainers get if partitions are
-// not balanced against one another.
+// Returns the number of objects of a partition that its own trainers get if partitions are not
+// balanced against one another. They get the partition's first objects.
 int64_t OwnersShare(int64_t size, int world_size, int remote);
-// Divides what OwnersShare leaves of all partitions evenly among the remote trainers, and returns
-// the share of one of them: `rank` is at least world_size - remote.
+// Divides the objects that OwnersShare leaves in all partitions evenly among the remote trainers,
+// and returns the share of `rank`, which is a remote trainer: at least world_size - remote.
 std::vector<PartShare> RemoteShare(std::span<const int64_t> sizes, int rank, int world_size,
                                    int remote);
 
-// A partition that belongs to a trainer, and the piece of it that is the trainer's.
+// A partition of a trainer, and the piece of its objects that the trainer gets.
 struct PartPiece {
   PartId part = 0;
   int64_t index = 0, count = 1;

@@ -13,7 +13,7 @@
 
 namespace graphd {
 
-// Memory that one call borrows, and the next one reuses.
+// The scratch memory of a call. A call borrows it, and later calls use it again.
 struct AccessScratch {
   std::vector<OwnerSplit> splits;  // [ntype], or the first for calls on one type
   std::vector<int64_t> rows;
@@ -23,16 +23,16 @@ struct AccessScratch {
   std::vector<std::unique_ptr<RelabelTable>> relabel;  // [ntype], made when first used
   std::deque<RelabelTable> relabel_any;                // [ntype], of any ids, made when first used
 
-  // Drops the rows that are missing, and ends the requests for them. No other thread writes to the
-  // call's output any more.
+  // Drops the rows that are missing, and ends the requests for them. After that, no other thread
+  // writes to the call's output.
   void ClearMissing() {
     for (MissingRows& of_part : missing) of_part.Clear();
     for (PartitionHop& hop : hops) {
       for (MissingRows& of_feature : hop.missing) of_feature.Clear();
     }
   }
-  // Calls f, an attempt to get rows. If it throws, the requests end at once, so that other calls do
-  // not wait until there is another attempt.
+  // Calls f, which attempts to get rows. If f throws, the requests end at once, so that other calls
+  // need not wait for the next attempt.
   template <class F>
   void EndRequestsIfItThrows(F f) {
     try {

@@ -5,8 +5,8 @@
 
 namespace graphd {
 
-// Puts the partitions' answers to one rule of a hop together, in the order of the call's seeds.
-// Takes the memory of an answer where only one partition has answered.
+// Merges the partitions' answers to one rule of a hop, in the order of the call's seeds. If only
+// one partition has answered, moves its answer instead of copying it.
 Neighbors AssembleNeighbors(const Schema& schema, const HopCall& call, size_t rule,
                             AccessScratch& scratch);
 

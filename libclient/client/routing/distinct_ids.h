@@ -9,23 +9,24 @@
 
 namespace graphd {
 
-// The distinct ones of a list of ids, in the order in which they first occur, and a table to find
-// them. Used by one thread. Memory is reused from list to list.
+// The distinct ids of a list, in the order in which they first occur, with a hash table of their
+// numbers. Not thread-safe. Memory is reused from list to list.
 class DistinctIds {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  // Sets the ids: those of `ids` at `indices`. Calls is_again(index, first) for an index whose id
-  // occurs at index `first`, too.
+  // Replaces the list by the elements of `ids` at `indices`. Calls is_again(index, first) for every
+  // index whose id has occurred before, at index `first`.
   template <class IsAgain>
   void Assign(std::span<const int64_t> ids, std::span<const uint32_t> indices, IsAgain is_again);
   // Returns the indices of Assign that have the distinct ids.
   std::span<const uint32_t> indices() const noexcept { return indices_; }
-  // Returns the number of a distinct id, from 0 on; kNone if it is not there.
+  // Returns the number of an id among the distinct ids, from 0 on, or kNone if the list does not
+  // have the id.
   uint32_t Find(int64_t id) const noexcept { return table_[Place(id)]; }
 
  private:
-  // Returns the place of an id in the table, or the free one where it belongs.
+  // Returns the slot of an id in the table, or the free slot where the id would be stored.
   size_t Place(int64_t id) const noexcept {
     const size_t mask = table_.size() - 1;
     size_t at = Mix64(static_cast<uint64_t>(id)) & mask;

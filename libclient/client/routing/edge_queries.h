@@ -11,9 +11,9 @@ namespace graphd {
 
 class GraphAccess;
 
-// Looks up edges over all partitions: mapped partitions are read in place, the others are queried
-// by RPC, in parallel. Ids are type-wise. Throws Error(kInvalid) on an id out of range.
-// Thread-safe.
+// The queries of edges over all partitions. Mapped partitions are read in place, and the other
+// partitions are queried by RPC, in parallel. Ids are type-wise. The functions throw
+// Error(kInvalid) on an id out of range. Thread-safe.
 class EdgeQueries {
  public:
   explicit EdgeQueries(GraphAccess& access) : access_(access) {}

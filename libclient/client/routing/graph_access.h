@@ -22,13 +22,13 @@
 
 namespace graphd {
 
-// Access to all partitions of a graph: every call is split by owner, mapped partitions are read in
-// place, the others by RPC, in parallel, and the answer is put together in the caller's order.
-// Hops are planned and executed by HopPlan and HopExecutor, questions about edges answered by
-// EdgeQueries. Thread-safe.
+// Access to all partitions of a graph. Every call is split by the partitions that own its ids.
+// Mapped partitions are read in place, and other partitions by RPC, in parallel. The answers are
+// merged in the caller's order. HopPlan and HopExecutor plan and execute hops, and EdgeQueries
+// answers queries of edges. Thread-safe.
 class GraphAccess {
  public:
-  // Every partition is mapped, or has a link, or both (then it is read in place).
+  // Every partition must be mapped or have a link. A partition that has both is read in place.
   GraphAccess(std::shared_ptr<const GraphMeta> meta,
               std::vector<std::vector<FeatureInfo>> node_features,
               std::vector<std::vector<FeatureInfo>> edge_features,
@@ -43,7 +43,7 @@ class GraphAccess {
   void CheckProcess() const { process_.Check(); }
   const GraphMeta& meta() const noexcept { return *meta_; }
   const std::shared_ptr<const GraphMeta>& shared_meta() const noexcept { return meta_; }
-  // The keeper of the tensors of each partition.
+  // Returns the port to the tensors of each partition.
   const std::vector<std::shared_ptr<TensorPort>>& ports() const {
     CheckProcess();
     return ports_;
@@ -53,21 +53,22 @@ class GraphAccess {
   bool all_mapped() const noexcept {
     return std::find(mapped_.begin(), mapped_.end(), nullptr) == mapped_.end();
   }
-  // Null if the partition is reached by RPC.
+  // Returns a mapped partition, or null if the partition is reached by RPC.
   const std::shared_ptr<const Partition>& mapped(PartId part) const {
     return mapped_.at(Index(part));
   }
-  // The link to a partition that is not mapped.
+  // Returns the link to a partition that is not mapped.
   DaemonLink& link(PartId part) const { return *links_.at(Index(part)); }
-  // The derived arrays of a mapped partition.
+  // Returns the indexes of a mapped partition, which are derived from its edges.
   EdgeIndexes& indexes(PartId part) const { return *indexes_.at(Index(part)); }
   int32_t num_parts() const noexcept { return static_cast<int32_t>(mapped_.size()); }
   // Throws Error(kInvalid) for an edge type out of range.
   void CheckEtype(EdgeTypeId etype) const;
-  // Throw Error(kInvalid) for a type out of range.
+  // Return the features of a type. Throw Error(kInvalid) for a type out of range.
   const std::vector<FeatureInfo>& features(NodeTypeId ntype) const;
   const std::vector<FeatureInfo>& features(EdgeTypeId etype) const;
-  // Throws Error(kNotFound) listing the existing names.
+  // Returns the description of a feature. Throws Error(kNotFound), which lists the existing names,
+  // if the feature does not exist.
   const FeatureInfo& feature(const FeatureRef& ref) const;
 
   // Reads rows of a feature: out row i = row of ids[i].
@@ -79,18 +80,20 @@ class GraphAccess {
   std::vector<Neighbors> Hop(std::span<const HopSeeds> seeds, std::span<const SamplingRule> rules,
                              const HopOptions& options, std::span<const HopRows> rows = {});
 
-  // The rows of partitions that are not mapped, which calls share; null if all are mapped.
+  // Returns the rows of partitions that are not mapped, which calls share, or null if all
+  // partitions are mapped.
   SharedRows* shared_rows() const noexcept { return shared_rows_.get(); }
   // Returns a feature's number in shared_rows(); nothing if its rows of this partition are not
   // shared.
   std::optional<size_t> SharedFeature(PartId part, const FeatureRef& feature) const;
-  // Begins a read of rows of a remote partition: copies to `out` those that are cached, and sets
-  // `missing`. Returns false if all rows are to be requested, as they are.
+  // Begins a read of rows of a remote partition: copies the rows that are cached to `out`, and puts
+  // the other rows into `missing`. Returns false if the caller must request all rows itself,
+  // because they are not shared.
   bool ReadShared(PartId part, const FeatureRef& feature, const RowsToRead& rows,
                   MissingRows& missing) const;
-  // Finishes the reads of a call that ReadShared has begun, when the rows that it has requested are
-  // there: shares these, waits for those that other calls have requested, and requests the ones
-  // that have not come. All reads of the call must be among them.
+  // Finishes the reads that ReadShared has begun, once the rows that the call has requested have
+  // arrived: shares these rows with other calls, waits for rows that other calls have requested,
+  // and requests the rows that did not arrive. `reads` must contain all reads of the call.
   struct SharedRead {
     PartId part;
     FeatureRef feature;
@@ -98,8 +101,9 @@ class GraphAccess {
     std::byte* out;
   };
   void FinishShared(std::span<const SharedRead> reads);
-  // Requests the rows that are not in the cache of this machine, and makes them stay there. Returns
-  // how many of `ids` stay; rows of mapped partitions do not count.
+  // Stores the rows of `ids` in the cache of this machine so that they are never evicted; requests
+  // the rows that are not in the cache yet. Returns how many of the rows are kept. Rows of mapped
+  // partitions are not cached, and do not count.
   int64_t KeepRows(const FeatureRef& feature, std::span<const int64_t> ids);
 
   const Traffic& traffic() const noexcept { return *traffic_; }
@@ -113,19 +117,19 @@ class GraphAccess {
   // Returns a tensor in pooled memory.
   Tensor NewTensor(DType dtype, std::vector<int64_t> shape) const;
 
-  // Calls a function with each partition that owns ids and its part of the split: `remote` for all
-  // remote partitions first, then `local` for the mapped ones, and then waits for the results of
-  // `remote`. Repeats calls as Retry does.
+  // Calls a function for each partition that owns ids, with the partition's part of the split:
+  // first `remote` for all remote partitions, then `local` for all mapped partitions. Then waits
+  // for the results of `remote`. Repeats calls as Retry does.
   void ForParts(const OwnerSplit& split,
                 const std::function<RpcThread::Pending(PartId, const OwnerSplit::Part&)>& remote,
                 const std::function<void(PartId, const OwnerSplit::Part&)>& local);
-  // Does the same once.
+  // Does what ForParts does, without repeating calls.
   void ForPartsOnce(
       const OwnerSplit& split,
       const std::function<RpcThread::Pending(PartId, const OwnerSplit::Part&)>& remote,
       const std::function<void(PartId, const OwnerSplit::Part&)>& local);
-  // Calls f. While it fails because a daemon is unavailable, reconnects and calls it again, until
-  // the timeout.
+  // Calls f. While f fails because a daemon is unavailable, reconnects and calls f again, until the
+  // timeout.
   void Retry(const std::function<void()>& f);
 
   // Scratch memory that a call borrows and returns at its end.

@@ -8,8 +8,8 @@
 
 namespace graphd {
 
-// Rows of a node feature that travel with a hop: those of the seeds of a type from `begin` on, to
-// `out`.
+// The rows of a node feature that are read in the messages of a hop: the rows of the seeds of a
+// type from position `begin` on, which are written to `out`.
 struct HopRows {
   NodeTypeId ntype;
   std::string name;
@@ -32,7 +32,7 @@ struct HopCall {
 
 class GraphAccess;
 
-// Throws what SampleHop throws about its arguments, except for ids out of range.
+// Checks the arguments of a hop, except for ids out of range. Throws what SampleHop throws.
 void CheckHop(const GraphAccess& access, const HopCall& call);
 
 }  // namespace graphd

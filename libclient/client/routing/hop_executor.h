@@ -8,7 +8,8 @@
 
 namespace graphd {
 
-// Executes hops over all partitions: mapped partitions in place, the others by RPC, in parallel.
+// The execution of hops over all partitions. Mapped partitions are sampled in place, and the other
+// partitions by RPC, in parallel.
 class HopExecutor {
  public:
   explicit HopExecutor(GraphAccess& access) : access_(access) {}

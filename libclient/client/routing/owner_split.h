@@ -12,7 +12,7 @@ namespace graphd {
 struct OwnerSplit {
   struct Part {
     std::vector<int64_t> ids;
-    std::vector<int64_t> positions;  // position of each in the call's ids, ascending
+    std::vector<int64_t> positions;  // position of each id in the call's ids, ascending
   };
   std::vector<Part> parts;
   std::vector<PartId> owners;  // owner of each id of the call

@@ -14,12 +14,12 @@ struct PartitionHop {
   HopRequest request;
   HopAnswer answer;
   std::vector<SampledEdges<int64_t>> samples;  // [rule of the call]
-  // Owned by the request's seed lists and the answer's rows.
+  // The memory that the request's seed lists and the answer's rows refer to.
   std::vector<std::vector<int64_t>> streams, times, places;
   std::vector<std::vector<double>> real_times;
   std::vector<std::vector<int64_t>> exclude;  // [etype]
   std::vector<MissingRows> missing;           // [rows of the call], to request or to wait for
-  // Rows that don't travel with the hop, and their places.
+  // The rows that are too large for the message of the hop, and the places where they are written.
   std::vector<SeedRows> large_rows;
   std::vector<HopAnswer::Rows> large_places;
 };

@@ -14,10 +14,10 @@
 namespace graphd {
 
 // The rows of a feature that a call of this process requests from a partition. Other calls get
-// copies of them when they are there, instead of requesting them again.
+// copies of these rows when they have arrived, instead of requesting them again.
 class RowRequest {
  public:
-  // Row ids[i] will be row positions[i] of the call's output.
+  // The row of ids[i] will be row positions[i] of the call's output.
   RowRequest(PartId part, size_t feature, size_t row_bytes, std::span<const int64_t> ids,
              std::span<const int64_t> positions)
       : part_(part),
@@ -36,30 +36,31 @@ class RowRequest {
   void LeaveOut(size_t index) { positions_[index] = kLeftOut; }
   void TakeIn(size_t index, int64_t position) { positions_[index] = position; }
 
-  // Rows of a request that another call wants. That call's thread owns this; the thread of the
-  // request writes the rows.
+  // The rows of a request that another call waits for. The waiting call's thread owns this object;
+  // the requesting call's thread writes the rows.
   class Awaited {
    public:
-    // The rows go to `out`, which outlives this.
+    // The rows are written to `out`, which must outlive this object.
     Awaited(std::shared_ptr<RowRequest> request, std::byte* out)
         : request_(std::move(request)), out_(out) {}
     ~Awaited() { Withdraw(); }
     Awaited(const Awaited&) = delete;
     Awaited& operator=(const Awaited&) = delete;
 
-    // Adds a row: ids()[index] of the request, which becomes row `position` of the output, and is
-    // the id with the number `own` of this call's request. Call this before Begin.
+    // Adds the row of ids()[index] of the request, which becomes row `position` of the output. The
+    // waiting call's own request has its id at index `own`. Must be called before Begin.
     void Add(uint32_t index, int64_t position, uint32_t own) {
       rows_.push_back({index, own, position});
     }
     // Returns false if the request has ended, so that nothing will come.
     bool Begin();
-    // Takes the rows that are in the output by now into this call's request, which gives them to
-    // others.
+    // Moves the rows that have been written by now to the waiting call's own request, so that calls
+    // that wait for that request get them, too.
     void TakeWrittenInto(RowRequest& own);
-    // Waits until the rows are in the output or the call has ended without them, at most until the
-    // deadline. What the thread's InterruptCheck throws leaves it. No row is written later. Returns
-    // how many are there; calls is_missing(id, position) for each of the others.
+    // Waits until the rows are in the output, the requesting call has ended without them, or the
+    // deadline has passed. Afterwards no row is written any more. Returns how many rows are in the
+    // output, and calls is_missing(id, position) for each row that is not. Passes on what the
+    // thread's InterruptCheck throws.
     template <class IsMissing>
     size_t Wait(std::chrono::steady_clock::time_point deadline, IsMissing is_missing) {
       WaitUntilEnded(deadline);
@@ -78,15 +79,16 @@ class RowRequest {
     };
     const std::shared_ptr<RowRequest> request_;
     std::byte* const out_;
-    // The rows that are not there, and those that are. The request's mutex guards them from Begin
-    // on until it has ended.
+    // The rows that are not in the output yet, and the rows that are. The request's mutex guards
+    // them from Begin until the request has ended.
     std::vector<Row> rows_, written_;
   };
 
  private:
   friend class RowRequests;
   static constexpr int64_t kLeftOut = -1;
-  // Gives those who wait the rows that are in the call's output; nothing if it is null.
+  // Ends the request: copies the rows from the call's output to the calls that wait for them. If
+  // `out` is null, these calls get no rows.
   void End(const std::byte* out) noexcept;
 
   const PartId part_;
@@ -102,7 +104,7 @@ class RowRequest {
 // The requests of this process that have not ended. Thread-safe.
 class RowRequests {
  public:
-  // A request from its begin until this object ends it or is destroyed.
+  // A request that has begun, and that ends when End is called or this object is destroyed.
   class Begun {
    public:
     Begun() = default;
@@ -118,7 +120,7 @@ class RowRequests {
       request_ = std::exchange(other.request_, nullptr);
       return *this;
     }
-    // Ends the request: all its rows are in `out`, or, if that is null, the call has failed.
+    // Ends the request. `out` has all its rows, or is null if the call has failed.
     void End(const std::byte* out) noexcept;
     // Returns null after End.
     RowRequest* get() const noexcept { return request_.get(); }
@@ -129,11 +131,11 @@ class RowRequests {
   };
   using Earlier = std::vector<std::shared_ptr<RowRequest>>;
 
-  // Begins a request. Returns it, and those of its partition and feature that began before, by
-  // their begin.
+  // Begins a request. Returns it, and the requests of the same partition and feature that began
+  // earlier, in the order in which they began.
   std::pair<Begun, Earlier> Begin(std::shared_ptr<RowRequest> request);
-  // Returns how many requests have ended. If it has changed since a call looked for its rows, they
-  // may be in the cache now.
+  // Returns how many requests have ended. If the number has changed since a call looked for its
+  // rows in the cache, the rows may be there now.
   uint64_t num_ended() const;
 
  private:

@@ -25,13 +25,13 @@ struct MissingRows {
   size_t feature = 0;  // its number
   // True if the call has to request all rows, as if nothing were shared; `ids` are empty then.
   bool are_all = false;
-  // Rows that this call has to request; none any more when they are stored.
+  // The rows that this call has to request. Store clears them.
   std::vector<int64_t> ids;        // distinct
-  std::vector<int64_t> positions;  // the places of their rows
-  RowRequests::Begun request;      // tells others that they will be there
-  // Rows that other calls of this process have requested.
+  std::vector<int64_t> positions;  // the positions of their rows in the output
+  RowRequests::Begun request;      // announces the rows to other calls
+  // The rows that other calls of this process have requested.
   std::vector<std::unique_ptr<RowRequest::Awaited>> awaited;
-  // Positions of ids that occur again, each with the position that gets the row.
+  // The positions of ids that occur more than once, each with the position that gets the row.
   std::vector<std::pair<int64_t, int64_t>> copies;
 
   // These are used while the others are found.
@@ -41,18 +41,19 @@ struct MissingRows {
 
   // Drops the rows, and ends the request.
   void Clear();
-  // Copies the rows of ids that occur again to their places, once the others are in `out`.
+  // Copies the rows of ids that occur more than once to their other positions, once the first
+  // copies are in `out`.
   void CopyAgain(size_t row_bytes, std::byte* out) const noexcept;
 };
 
-// Rows of features that daemons on other machines have, which calls share. The threads of this
-// process request rows once that they need at the same time. With a cache, the trainers of this
-// machine also share rows that they have requested before. Thread-safe.
+// The rows of features that are read from daemons on other machines, and that calls share. If
+// several threads of this process need the same row at the same time, it is requested once. With a
+// cache, the trainers of this machine also share rows that were requested earlier. Thread-safe.
 class SharedRows {
  public:
-  // `is_remote` tells of which partitions rows are shared. Joins, if `cache_bytes` is not 0, the
-  // trainers of this user on this machine whose graph has these features and this data, with memory
-  // of so many bytes if there are none. Throws as CacheMembers does.
+  // `is_remote` tells whether the rows of a partition are shared. If `cache_bytes` is not 0, joins
+  // the cache of this user's trainers on this machine whose graph has the same features and the
+  // same data, or creates a cache of `cache_bytes` if there is none. Throws as CacheMembers does.
   SharedRows(uint64_t cache_bytes, uint64_t data, const PartitionBook& book,
              const std::vector<bool>& is_remote, const std::vector<std::vector<FeatureInfo>>& nodes,
              const std::vector<std::vector<FeatureInfo>>& edges);
@@ -61,17 +62,19 @@ class SharedRows {
   // Returns the feature's number; nothing if its rows are not shared, as in a forked child.
   std::optional<size_t> Find(const FeatureRef& feature) const;
 
-  // Copies the rows of a partition that are cached to their positions of `out`, and sets `missing`,
-  // whose request begins. Returns how many were found in the cache, and how many that were not are
-  // to be requested; zeros without a cache. `out` lives until `missing` is cleared.
+  // Copies the rows of a partition that are cached to their positions in `out`. Sets `missing` to
+  // the other rows, and begins the request for them. Returns how many rows were found in the cache,
+  // and how many were not found and must be requested; both are 0 without a cache. `out` must live
+  // until `missing` is cleared.
   DaemonLink::Cached Read(PartId part, size_t feature, std::span<const int64_t> ids,
                           std::span<const int64_t> positions, std::byte* out, MissingRows& missing);
   // Ends the request for the rows of this call once they are in `out`: stores them in the cache and
   // gives them to calls that wait.
   void Store(MissingRows& missing, const std::byte* out);
-  // Waits for the rows that other calls have requested. Those that do not come, because a call has
-  // failed or takes too long, become the ones to request. Returns what Read does. Requires that
-  // this call has stored all rows that it has requested, because the other calls may wait for them.
+  // Waits for the rows that other calls have requested. Rows that do not arrive, because a call has
+  // failed or takes too long, are added to the rows that this call has to request. Returns the same
+  // counts as Read. This call must have stored all rows that it has requested, because the other
+  // calls may wait for them.
   DaemonLink::Cached ReadAwaited(MissingRows& missing,
                                  std::chrono::steady_clock::time_point deadline);
 
@@ -79,9 +82,9 @@ class SharedRows {
   RowCache* cache() const noexcept { return cache_.get(); }
 
  private:
-  // Divides the distinct rows of `missing` into those that earlier calls have requested and those
-  // that this call has to request. Returns how many the former are. `number_of(i)` is the number of
-  // row i of `missing` in the request.
+  // Divides the distinct rows of `missing` into rows that earlier calls have requested and rows
+  // that this call has to request. Returns the number of the former. `number_of(i)` is the number
+  // of row i of `missing` in the request.
   template <class NumberOf>
   static size_t LeaveToOthers(const RowRequests::Earlier& earlier, RowRequest& request,
                               NumberOf number_of, std::byte* out, MissingRows& missing);

@@ -7,17 +7,17 @@
 
 namespace graphd {
 
-// Reads the features of one batch during its sampling: rows of the nodes that one hop found are
-// requested together with the next hop. For use by one thread.
+// The features of one batch, which are read while the batch is sampled: the rows of the nodes that
+// a hop has found are requested together with the next hop. Not thread-safe.
 class FeatureRows {
  public:
   // Throws Error(kNotFound) or Error(kInvalid) on features or types that do not exist.
   FeatureRows(GraphAccess& access, std::vector<FeatureOfType> input,
               std::vector<FeatureOfType> seed);
 
-  // Returns the rows to request with a hop on `frontier` ([ntype], each list beginning with that of
-  // the previous frontier): those of its new nodes. The first frontier is the seeds. Returns no
-  // rows if all partitions are mapped.
+  // Returns the rows to request with a hop on `frontier`, which are the rows of the nodes that are
+  // new in it. The first frontier is the seeds. frontier[ntype] must begin with the list of the
+  // previous frontier. Returns no rows if all partitions are mapped.
   std::vector<HopRows> With(const std::vector<std::vector<int64_t>>& frontier);
   // Reads the remaining rows, possibly all, and moves the features into the batch.
   void Finish(MiniBatch& batch);

@@ -25,16 +25,16 @@ void CheckWalkLength(int64_t length);
 // Throws Error(kInvalid) if the result of this number of walks would be too large.
 void CheckWalkCount(size_t seeds, size_t walks_per_seed, size_t length);
 
-// Returns the rule for one step along an edge type, weighted by `prob` if the type has that
-// feature. Throws Error(kInvalid) on a type out of range.
+// Returns the rule for one step along an edge type, which is weighted by the feature `prob` if the
+// edge type has this feature. Throws Error(kInvalid) on a type out of range.
 SamplingRule StepRule(const GraphAccess& access, EdgeTypeId etype, Direction direction,
                       const std::string& prob);
 
 // The state of the walks of a call while they are running. For use by one thread.
 class Walkers {
  public:
-  // `ntypes` has the node type of every position of a walk, that of the seeds first. Throws
-  // Error(kInvalid) on seeds out of range.
+  // `ntypes` has the node type of every position of a walk, beginning with the type of the seeds.
+  // Throws Error(kInvalid) on seeds out of range.
   Walkers(const DistGraph& graph, std::span<const int64_t> seeds, std::vector<NodeTypeId> ntypes,
           bool edge_ids);
 
@@ -50,7 +50,7 @@ class Walkers {
     return result_[static_cast<size_t>(walks_[i])][step_ - 1];
   }
 
-  // Ends each walk with the given probability. `key` is that of the random numbers.
+  // Ends each walk with the given probability. `key` is the key of the random numbers.
   void EndSome(double probability, uint64_t key);
   // Moves walks()[i] along edge_ids[i] (empty: not requested) to nodes[i]; -1 ends the walk.
   void Step(std::span<const int64_t> nodes, std::span<const int64_t> edge_ids);

@@ -22,7 +22,8 @@ struct PendingStep {
   std::vector<TableChange> changes;
   std::chrono::milliseconds timeout{0};
 
-  // Does as much of Send as possible before the step's turn. Throws as PrepareChanges does.
+  // Does the part of Send that can be done before the step's turn comes. Throws as PrepareChanges
+  // does.
   void Prepare();
   void Send();
 
@@ -32,7 +33,7 @@ struct PendingStep {
 
 // A queue that sends steps one after another: in the caller's thread or, if steps may still run
 // when the caller continues, in a thread of its own. A failed step stays at the head, with its
-// progress, and is sent again before all others. For calls from one thread at a time.
+// progress, and is sent again before all others. One thread at a time may call its functions.
 class StepQueue {
  public:
   explicit StepQueue(int staleness);
@@ -42,9 +43,9 @@ class StepQueue {
   StepQueue(const StepQueue&) = delete;
   StepQueue& operator=(const StepQueue&) = delete;
 
-  // Must be called before the next step. Throws the error of a failed background step, if there is
-  // one; otherwise it has a failed step sent again, and without staleness waits for it. Returns
-  // whether there was a failed step.
+  // Must be called before the next step. If a background step has failed and its error was not
+  // thrown yet, throws the error. Otherwise makes a failed step be sent again, and without
+  // staleness waits for it. Returns whether there was a failed step.
   bool Resume();
   // Adds a step and throws its error, unless it is sent in the background.
   void Add(std::unique_ptr<PendingStep> step);

@@ -30,9 +30,9 @@ class PushChannels {
   std::vector<Channel> channels_;
 };
 
-// A change of a tensor that is being sent to the partitions. It records which pieces are applied;
-// the others keep their numbers when they are sent again. It refers to the rows and does not own
-// them.
+// A change of a tensor that is being sent to the partitions. It records which of its pieces are
+// applied. The other pieces keep their numbers when they are sent again. The change refers to the
+// rows and does not own them.
 struct TableChange {
   // The unit that is applied at once: everything for one partition, or a part of it.
   struct Piece {
@@ -58,7 +58,7 @@ struct TableChange {
 TableChange MakeChange(TableSource& table, PushChannels& channels, const UpdateRule& rule,
                        std::span<const int64_t> ids, const std::byte* payload);
 // Makes a change of a synchronous step: one piece for each partition, with step number steps[part].
-// Throws the same errors.
+// Throws the errors of MakeChange.
 TableChange MakeStagedChange(TableSource& table, const UpdateRule& rule,
                              std::span<const int64_t> ids, const std::byte* payload,
                              std::span<const uint64_t> steps);
@@ -67,9 +67,10 @@ TableChange MakeStagedChange(TableSource& table, const UpdateRule& rule,
 // be copied now are copied when they are sent. Throws only exceptions of an InterruptCheck.
 void PrepareChanges(std::span<TableChange* const> changes);
 
-// Sends the pieces that are not applied yet, to all partitions concurrently, and waits. The changes
-// must be of different tensors. While a daemon is unavailable or overloaded, a piece is sent again
-// with the same number until the timeout. Throws the first error after all calls have ended.
+// Sends the pieces that are not applied yet, to all partitions concurrently, and waits until they
+// are applied. Each change must belong to another tensor. While a daemon is unavailable or
+// overloaded, a piece is sent again with the same number until the timeout. Throws the first error
+// after all calls have ended.
 void SendChanges(std::span<TableChange* const> changes, std::chrono::milliseconds timeout);
 
 }  // namespace graphd

@@ -12,9 +12,9 @@
 
 namespace graphd {
 
-// A tensor whose rows are stored by daemons or, in standalone mode, by this process. Shares whose
-// daemon's memory is mapped are read there; rows that are not in memory, and other shares, by RPC.
-// Thread-safe.
+// A tensor whose rows are stored by daemons or, in standalone mode, by this process. If the memory
+// of a share's daemon is mapped, rows are read there. Rows that are not in memory, and all rows of
+// other shares, are read by RPC. Thread-safe.
 class TableSource final : public TensorSource {
  public:
   // `tables` has the table number of each partition's share.
@@ -31,15 +31,16 @@ class TableSource final : public TensorSource {
 
   // Takes the lease if the tensor needs one and this object does not have it.
   void AcquireForWriting();
-  // Prepares the state of an optimiser. Throws Error(kInvalid) if the tensor has the state of
-  // another one.
+  // Adds the state of an optimiser to the tensor, and waits until the memory of all its shares is
+  // prepared, for at most store::kLongestPreparation. Throws Error(kInvalid) if the tensor has the
+  // state of another optimiser.
   void PrepareState(OptimizerState state);
 
   const TensorRows& rows() const noexcept { return rows_; }
   size_t num_parts() const noexcept { return shares_.size(); }
   uint32_t table(PartId part) const { return shares_.at(static_cast<size_t>(part))->table; }
   TensorPort& port(PartId part) const { return *access_->ports().at(static_cast<size_t>(part)); }
-  // Returns the error with an explanation for the caller.
+  // Returns the error with an explanation for the caller of the library.
   Error Explain(const Error& error) const;
 
  private:

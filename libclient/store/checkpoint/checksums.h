@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-// The size and checksum of each file of a checkpoint. They are in its file `sums`: for each file a
-// line
+// The size and checksum of each file of a checkpoint. The file `sums` of the checkpoint has, for
+// each file, a line
 //
 //   checksum size path
 //

@@ -93,8 +93,8 @@ class CheckpointSet {
     std::string manifest;  // empty if it is on another machine
     std::vector<TableSpec> tables;
     uint64_t bytes = 0;
-    // The damage that Describe found, which does not read everything. If not empty, id, manifest
-    // and tables are.
+    // The damage that Describe has found; it does not read all files. If there is damage, id,
+    // manifest and tables are empty.
     std::string trouble;
   };
   // Returns the names of all checkpoints, sorted.

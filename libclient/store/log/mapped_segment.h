@@ -28,8 +28,8 @@ class MappedSegment {
   void SetPath(const std::string& path) { path_ = path; }
 
   uint64_t bytes() const noexcept { return bytes_; }
-  // Throws Error if what was put may not be in the file: kIo if it was removed or replaced,
-  // kCorrupt if it was truncated.
+  // Throws Error if data that was put may be missing in the file: kIo if the file was removed or
+  // replaced, kCorrupt if it was truncated.
   void CheckIntact() const;
   // Grows to at least `bytes`. Throws as the constructor; the segment is unchanged then.
   void Grow(uint64_t bytes);

@@ -28,20 +28,21 @@
 // The pages of each table are distributed over lanes. One thread at a time works on a lane, in the
 // order of sequence numbers, so each row sees its pushes in that order with any number of threads.
 // Threads work on pieces of a lane, and jobs share the bytes that are applied by their weights
-// (FairQueue): a large push of one job does not delay those of others. Thread-safe.
+// (FairQueue), so that a large push of one job does not delay the pushes of other jobs.
+// Thread-safe.
 //
-// The pushes of a client have increasing sequence numbers of its own. A push that was accepted
-// before (sent again after a lost connection) is not applied again: it is done when all pushes
-// before it are.
+// Each client numbers its own pushes with increasing sequence numbers. A push that was accepted
+// before, and is sent again after a lost connection, is not applied again; it is done when all
+// pushes before it are done.
 
 namespace graphd::store {
 
 class Pipeline {
  public:
   static constexpr size_t kLanes = RowOrder::kLanes;
-  // Called with null when the push is durable and visible, and with an error when it failed for
-  // good; without the pipeline's locks, on one of its threads or, if the push need not wait, by
-  // Submit.
+  // A function that is called with null when the push is durable and visible, or with an error when
+  // the push has failed for good. It is called without the pipeline's locks, on one of its threads
+  // or, if the push need not wait, by Submit.
   using Done = std::function<void(const Error* error)>;
   struct Options {
     size_t threads = 2;
@@ -64,7 +65,8 @@ class Pipeline {
   Pipeline(PushLog* log, Options options, uint64_t last_lsn, ClientTable clients);
   // Waits for pending pushes, unless the disk is full.
   ~Pipeline();
-  // Nothing may be submitted after this. Pushes that wait for space on the disk fail.
+  // Stops the pipeline. Pushes that wait for space on the disk fail. Nothing may be submitted after
+  // this call.
   void Stop();
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
@@ -84,9 +86,9 @@ class Pipeline {
   // Returns the last push of the table before the first one that failed; UINT64_MAX if none has.
   // Call after WaitForState.
   uint64_t LastGood(uint32_t table) const;
-  // Waits until pushes up to `lsn` are logged and applied. Throws Error: that of the pipeline if it
-  // has failed and they may not be; kOverloaded, without waiting, while the disk is full, since
-  // that may last.
+  // Waits until pushes up to `lsn` are logged and applied. Throws the pipeline's error if it has
+  // failed, so that some of these pushes may never be logged or applied, and Error(kOverloaded),
+  // without waiting, while the disk is full, because that may last.
   void WaitDone(uint64_t lsn) const;
   // Waits until the pushes accepted so far are done, and returns the state of the rows with them.
   // With a PersistentArena this is also possible after the pipeline has failed: the state then has

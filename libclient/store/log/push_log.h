@@ -17,11 +17,11 @@
 //   segment "log-<first lsn, 20 digits>": magic, first lsn, salt, checksum of these
 //   record: RecordHeader, rows (int64 each), payload, zeros up to a multiple of 8
 //
-// A record is valid if its sequence number is the next one and its checksum, which the segment's
-// salt seeds, is right. So a segment in a reused file ends where its own records end. Files are
-// reused because overwriting cached pages is several times faster than allocating new ones; as many
-// are kept as the log needed recently, so a log allocates new pages only while it grows. Not
-// thread-safe.
+// A record is valid if its sequence number is the next one and its checksum, which is seeded with
+// the segment's salt, is right. A segment in a reused file therefore ends where its own records
+// end, and not where the file ends. Files are reused because overwriting cached pages is several
+// times faster than allocating new pages. As many files are kept as the log has needed recently, so
+// that a log allocates new pages only while it grows. Not thread-safe.
 
 namespace graphd::store {
 
@@ -52,8 +52,8 @@ class PushLog {
   // Append continues after the last record visited. Throws Error: kIo, kDenied for a segment in
   // memory that another user could have written.
   Tail Recover(const std::function<void(const Push&)>& visit);
-  // The sequence number of the last record, or 0. AdvanceTo makes the next one at least `lsn` + 1,
-  // since RocksDB may be ahead of a log that was truncated.
+  // Returns the sequence number of the last record, or 0. AdvanceTo makes the sequence number of
+  // the next record at least `lsn` + 1, because RocksDB may be ahead of a log that was truncated.
   uint64_t last_lsn() const noexcept { return last_lsn_; }
   void AdvanceTo(uint64_t lsn);
   // Renames every segment to "damaged-...", for later inspection. Until then, KeepAll makes
@@ -77,9 +77,9 @@ class PushLog {
   // tmpfs is full; maps the first of them, so that the first push does not wait for that. For a log
   // in memory, after Recover. Throws Error(kOverloaded).
   void KeepSegments(size_t count);
-  // Removes segments whose records are all up to `lsn`, or keeps them for reuse. The files kept and
-  // in use together are limited to what was in use before, or to an eighth less than the last limit
-  // if that is more.
+  // Removes the segments that have only records up to `lsn`, or keeps their files for reuse. The
+  // size of all files, kept and in use, is limited to the size that was in use before this call, or
+  // to seven eighths of the last limit if that is more.
   void TruncateThrough(uint64_t lsn);
 
   const std::string& directory() const noexcept { return directory_; }

@@ -12,8 +12,8 @@
 #include "base/threads/mutex.h"
 #include "store/log/pipeline.h"
 
-// Lets pushes pass to a pipeline, or makes them wait in order, up to a bound, while a checkpoint is
-// taken. Thread-safe.
+// The barrier between pushes and a pipeline. It lets pushes pass or, while a checkpoint is taken,
+// makes them wait in order, up to a bound. Thread-safe.
 
 namespace graphd::store {
 
@@ -28,17 +28,19 @@ struct HoldOptions {
 
 class WriteBarrier {
  public:
-  // At most `max_bytes` of pushes wait. `pipeline` outlives the barrier.
+  // At most `max_bytes` of pushes may wait. `pipeline` must outlive the barrier.
   WriteBarrier(Pipeline& pipeline, uint64_t max_bytes)
       : pipeline_(pipeline), max_bytes_(max_bytes) {}
 
-  // Calls Pipeline::Submit. While the barrier is closed, the push waits, and errors of that call
-  // are passed to `done`; then it only throws Error(kOverloaded), if too much waits already.
+  // Calls Pipeline::Submit. While the barrier is closed, the push waits, and errors of
+  // Pipeline::Submit are passed to `done`; this function then throws only Error(kOverloaded), if
+  // too much waits already.
   void Submit(std::shared_ptr<Table> table, const Push& push, Pipeline::Done done);
 
-  // Returns the time until this job may hold pushes, if nobody does now: as long as pushes have
-  // waited for the last hold, and twice that for the job that had it. So pushes go on for at least
-  // half of the time, and a job that holds again and again leaves room for another one's hold.
+  // Returns the time until this job may hold pushes, if no hold is active now. After a hold, pushes
+  // go on for as long as pushes have waited for it, and for twice as long before the same job may
+  // hold them again. So pushes pass for at least half of the time, and a job that holds pushes
+  // again and again leaves room for the holds of other jobs.
   std::chrono::milliseconds TimeToNextHold(const std::string& job) const;
 
  private:
@@ -77,10 +79,11 @@ class WriteBarrier {
 // makes no progress must not stop training.
 class WriteBarrierHold {
  public:
-  // Closes the barrier and waits until the pushes that have passed are done. Throws Error, and
-  // leaves the barrier open or to its other holder: kOverloaded if there is another hold, if the
-  // last one was a short while ago (WriteBarrier::TimeToNextHold) or if the disk is full, kDeadline
-  // if pushes had to wait for too long meanwhile, kIo if the log has failed.
+  // Closes the barrier and waits until the pushes that have passed are done. If it throws, it
+  // leaves the barrier open, or closed for its other holder. Throws Error: kOverloaded if there is
+  // another hold, if the last hold was a short while ago (WriteBarrier::TimeToNextHold) or if the
+  // disk is full; kDeadline if pushes had to wait for too long meanwhile; kIo if the log has
+  // failed.
   WriteBarrierHold(WriteBarrier& barrier, HoldOptions options);
   ~WriteBarrierHold() { Release(); }
   WriteBarrierHold(const WriteBarrierHold&) = delete;

@@ -33,8 +33,8 @@ constexpr size_t StateFloats(OptimizerState kind, size_t elements) noexcept {
 // optimisers float32.
 void CheckRule(const UpdateRule& rule, DType dtype, OptimizerState state);
 
-// Does one step of an optimiser: changes `value` and `state` in place. `state` has StateFloats
-// floats, the others `elements`. They do not overlap.
+// Does one step of an optimiser: changes `value` and `state` in place. `state` has StateFloats()
+// floats; `gradient` and `value` have `elements` floats. The arrays must not overlap.
 void Step(const UpdateRule& rule, size_t elements, const float* gradient, float* value,
           float* state);
 

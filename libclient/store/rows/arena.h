@@ -52,7 +52,7 @@ class Arena {
     uint64_t taken = 0;                 // the memory of these pages
   };
 
-  // Only maps address space; Reserve allocates the memory of each page. `name` is shown in
+  // Maps address space only; Reserve allocates the memory of each page. `name` is shown in
   // /proc/PID/maps. Throws Error: kOverloaded; kNotFound, kCorrupt or kDenied if `files` are kept,
   // and are missing, have another size, or could have been written by another user.
   Arena(const std::string& name, Shape shape, const Files* files = nullptr);
@@ -66,10 +66,10 @@ class Arena {
   // Returns the descriptor for trainers, which can't be used to write, nor to reopen for writing.
   int reader_fd() const noexcept { return reader_fd_.get(); }
 
-  // Give state of zeros to rows that had none. MakeStates allocates it for the pages that are in
-  // memory. AdoptStates does so for those that were loaded since, and returns the memory of all;
-  // no other thread uses the arena's state meanwhile. Throw Error(kOverloaded), and then have
-  // changed nothing.
+  // These functions give optimiser state of zeros to rows that had no state. MakeStates allocates
+  // the state of the pages that are in memory. AdoptStates allocates the state of pages that were
+  // loaded since then, and returns the memory of all; no other thread may use the arena's state
+  // meanwhile. If they throw Error(kOverloaded), they have changed nothing.
   States MakeStates(size_t state_floats) const;
   uint64_t AdoptStates(size_t state_floats, States states);
 
@@ -96,16 +96,17 @@ class Arena {
     __builtin_prefetch(&lsns_[page], 1);
   }
 
-  // The sequence number of the page's last push. The caller holds the page's lock.
+  // Returns the sequence number of the page's last push. The caller must hold the page's lock.
   uint64_t lsn(uint64_t page) const noexcept { return lsns_[page]; }
   void SetLsn(uint64_t page, uint64_t lsn) noexcept {
     __atomic_store_n(&lsns_[page], lsn, __ATOMIC_RELEASE);
   }
 
-  // Waits while another thread has the page locked. Returns the word before, without kPageLocked.
+  // Locks the page, and waits while another thread has it locked. Returns the page's word from
+  // before, without kPageLocked.
   uint64_t Lock(uint64_t page) noexcept;
-  // Returns false instead of waiting. Sequentially consistent with later reads (Table::PinPage
-  // depends on it).
+  // Locks the page unless another thread has it locked; returns false in this case. The operation
+  // is sequentially consistent with later reads (Table::PinPage depends on it).
   bool TryLock(uint64_t page, uint64_t& word_before) noexcept;
   // Unlocks a page that has changed, or was loaded.
   void Unlock(uint64_t page, uint64_t word_before) noexcept {
@@ -115,7 +116,7 @@ class Arena {
   void UnlockAbsent(uint64_t page, uint64_t word_before) noexcept {
     words_[page].store((word_before & ~kPageResident) + kPageChange, std::memory_order_release);
   }
-  // Unlocks a page that is as before.
+  // Unlocks a page that has not changed.
   void UnlockUnchanged(uint64_t page, uint64_t word_before) noexcept {
     words_[page].store(word_before, std::memory_order_release);
   }
@@ -148,13 +149,13 @@ class Arena {
   // Returns the memory that may be allocated ahead of need.
   uint64_t room() const { return SpareMemory(fd_.get()); }
 
-  // Somebody may truncate the files while they are used (MappingGuard). Rows that were lost are
-  // then made absent by DropDamaged. The table must not be changed any more, nor written to the
-  // disk, and the files are left as they are, so that the next process sees the damage.
+  // Another process may truncate the files while they are used (MappingGuard). DropDamaged then
+  // marks the pages of lost rows as absent. The table must not be changed or written to the disk
+  // any more, and the files are left unchanged, so that the next process sees the damage.
   //
   // Returns whether rows, states or sequence numbers may be lost. The caller prevents AdoptStates.
   bool damaged() const noexcept { return rows_damaged() || states_.guard.damaged(); }
-  // The same without states, for any thread.
+  // Returns whether rows or sequence numbers may be lost. Any thread may call it.
   bool rows_damaged() const noexcept {
     return rows_guard_.damaged() || lsns_guard_.damaged() || shrunk_.load();
   }
@@ -170,7 +171,7 @@ class Arena {
   // Copies the row if its page is in memory; the copy is never torn. Waits while the page is
   // locked.
   bool TryRead(int64_t row, std::byte* out) noexcept;
-  // The caller holds the page's lock.
+  // Writes a row. The caller must hold the lock of the row's page.
   void Write(int64_t row, const std::byte* from) noexcept;
 
  private:

@@ -54,8 +54,8 @@ constexpr std::optional<uint64_t> ArenaBytes(int64_t rows, size_t row_bytes) noe
   return RoundUp(ArenaValuesOffset(rows) + values, kHugePage);
 }
 
-// Waits between attempts to get a page's lock, which is held for microseconds, or while the page is
-// read from the disk.
+// The waits between attempts to get a page's lock, which is held for microseconds or, while the
+// page is read from the disk, for longer.
 class Backoff {
  public:
   static constexpr int kSpins = 80;  // calls of Wait before the first that sleeps (50 microseconds)

@@ -15,8 +15,8 @@
 // Thread-safe. The daemon does not see these reads, so with a memory budget only its own reads and
 // pushes keep pages from being evicted.
 //
-// Somebody may truncate the file that has the rows. Then no row can be read here any more, and the
-// daemon must be asked, which knows whether rows are lost.
+// Another process may truncate the file that has the rows. Then no row can be read here any more,
+// and all rows must be requested from the daemon, which knows whether rows are lost.
 
 namespace graphd::store {
 

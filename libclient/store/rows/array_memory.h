@@ -12,15 +12,15 @@
 
 namespace graphd::store {
 
-// Allocates the memory of an array of table pages when these pages are first used. The array is
-// address space that was mapped before, anonymous or of a file. Thread-safe.
+// The memory of an array of table pages, which is allocated when the pages are first used. The
+// array is address space that was mapped before, either anonymous memory or a file. Thread-safe.
 class ArrayMemory {
  public:
   enum class Pages : uint8_t {
     kSmall,      // blocks of 4 KiB, which can be freed again
     kCollapsed,  // blocks of 4 KiB; CollapseOnePage makes huge pages where all blocks are in use
-    // Groups of huge pages; blocks of 4 KiB where there is no room for a group. Allocating 1.25 GB
-    // takes a tenth of a second and not one second.
+    // Groups of huge pages, and blocks of 4 KiB where there is no room for a group. Allocating 1.25
+    // GB takes a tenth of a second, instead of a second for small pages.
     kHuge,
   };
   static constexpr uint64_t kGroup = 8 * kHugePage;
@@ -35,7 +35,8 @@ class ArrayMemory {
     // Returns how much memory may be allocated before it is needed; only with kHuge.
     std::function<uint64_t()> room = [] { return UINT64_MAX; };
   };
-  // `collapses` is whether CollapseOnePage finds pages; only with kCollapsed.
+  // `collapses` tells whether CollapseOnePage finds pages to collapse; it may be true only with
+  // kCollapsed.
   ArrayMemory(std::byte* data, uint64_t bytes, Pages pages, bool collapses, Functions functions);
   ArrayMemory(const ArrayMemory&) = delete;
   ArrayMemory& operator=(const ArrayMemory&) = delete;
@@ -48,7 +49,7 @@ class ArrayMemory {
   // for one table page must not overlap.
   void Take(uint64_t begin, uint64_t end, uint64_t& taken);
   // Counts the memory of a table page that is allocated already, and returns the bytes that no
-  // other page has. Not with kHuge.
+  // other page has. Must not be called with kHuge.
   uint64_t Count(uint64_t begin, uint64_t end);
   // Undoes Take. Returns the bytes that it frees.
   uint64_t Give(uint64_t begin, uint64_t end) noexcept;
@@ -58,8 +59,8 @@ class ArrayMemory {
   // Reports that a table page whose memory was taken is in use for good, so that its huge page may
   // be collapsed. Once for each page.
   void SetUsed(uint64_t begin, uint64_t end);
-  // Collapses small pages into a huge page, if there is one that is all in use and was not
-  // collapsed yet; returns false if there is none.
+  // Collapses small pages into a huge page, if there is a huge page all of whose blocks are in use
+  // and that was not collapsed yet. Returns false if there is none.
   bool CollapseOnePage();
 
  private:

@@ -5,8 +5,8 @@
 
 namespace graphd::store {
 
-// Counts, for each 4 KiB block of an array, the resident table pages that lie in it. The memory of
-// a block is allocated with the first of them and freed with the last, so table pages may begin
+// The number of resident table pages in each 4 KiB block of an array. The memory of a block is
+// allocated with the first of its pages and freed with the last one, so that table pages may begin
 // anywhere. Not thread-safe.
 class BlockUses {
  public:
@@ -15,9 +15,10 @@ class BlockUses {
 
   explicit BlockUses(uint64_t bytes) : counts_((bytes + kBlock - 1) / kBlock) {}
 
-  // Add counts the page from byte `begin` to `end`, Remove no longer counts it. They call
-  // f(first byte, bytes) for the range of blocks that were unused before, or are unused now, and
-  // return its bytes. If f throws, counts are already updated; the caller must roll back.
+  // Add counts the page from byte `begin` to `end`, and Remove stops counting it. They call f(first
+  // byte, bytes) for the range of blocks that were unused before Add, or are unused after Remove,
+  // and return the bytes of this range. If f throws, the counts are already updated, and the caller
+  // must undo the update.
   template <class F>
   uint64_t Add(uint64_t begin, uint64_t end, const F& f) {
     return Each(begin, end, f, [](uint8_t& count) { return count++ == 0; });

@@ -8,7 +8,7 @@
 
 namespace graphd::store {
 
-// Counts how much of each huge page of an array is in memory. Not thread-safe.
+// The number of bytes of each huge page of an array that are in memory. Not thread-safe.
 class FullPages {
  public:
   explicit FullPages(uint64_t bytes) : there_(bytes / kHugePage) {}

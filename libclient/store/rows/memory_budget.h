@@ -73,14 +73,15 @@ class MemoryBudget {
     MemoryBudget* budget_;
     uint64_t bytes_;
   };
-  // Waits for memory, and evicts pages. More than the whole budget is allocated when nothing else
-  // is. Throws Error, naming `table`: kOverloaded if there is no progress for a minute, or the
-  // error of a write-back.
+  // Allocates memory from the budget: evicts pages, and waits until there is enough. More than the
+  // whole budget is allocated only when nothing else is allocated. Throws Error, naming `table`:
+  // kOverloaded if there is no progress for a minute, or the error of a write-back.
   Allocation Allocate(uint64_t bytes, const std::string& table);
-  // Returns nothing if the last eighth of the budget would be used.
+  // Allocates memory without waiting. Returns nothing if that would use the last eighth of the
+  // budget.
   std::optional<Allocation> TryAllocate(uint64_t bytes);
   void Free(uint64_t bytes) noexcept;
-  // Allocates even beyond the budget; the next Allocate evicts pages for it.
+  // Allocates memory without waiting, even beyond the budget; the next Allocate then evicts pages.
   void ForceAllocate(uint64_t bytes) noexcept;
 
   // Waits, in order of arrival, until the pages of all pushes being applied fit together with

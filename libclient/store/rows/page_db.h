@@ -12,11 +12,11 @@
 #include "base/clock.h"
 #include "base/threads/mutex.h"
 
-// RocksDB as the store uses it: one value per page of a table, and some named texts. RocksDB's own
-// log is not used, because the push log replaces it and recovers ten times faster. So values are
-// on the disk when Flush returns, all of them atomically: after a crash the database holds
-// everything up to some flush. Every value has a checksum. Thread-safe. All methods throw
-// Error(kIo), and Error(kOverloaded) while the disk is full.
+// The RocksDB database of a store: one value per page of a table, and some named texts. RocksDB's
+// own log is not used, because the push log replaces it and recovers ten times faster. Values are
+// therefore on the disk only when Flush returns, and each flush is atomic: after a crash, the
+// database holds all values up to one of the flushes. Every value has a checksum. Thread-safe. All
+// methods throw Error(kIo), and Error(kOverloaded) while the disk is full.
 
 namespace rocksdb {
 class DB;
@@ -47,9 +47,9 @@ class PageDb {
   PageDb& operator=(const PageDb&) = delete;
 
   void PutPages(std::span<const Page> pages);
-  // Fills `out` and returns the page's sequence number, or nothing if it was never put. A page of
-  // `shorter` bytes is accepted, too, and the rest is filled with zeros. Throws Error(kCorrupt) if
-  // its size or checksum is wrong.
+  // Reads a page to `out` and returns its sequence number, or nothing if the page was never put. A
+  // page of `shorter` bytes is accepted, too, and the rest of `out` is filled with zeros. Throws
+  // Error(kCorrupt) if the size or the checksum of the page is wrong.
   std::optional<uint64_t> GetPage(uint32_t table, uint64_t page, std::span<std::byte> out,
                                   size_t shorter = SIZE_MAX) const;
   // Calls f(page, lsn, bytes) for all pages of the table in order, in one pass, and bad(page, why)
@@ -72,9 +72,9 @@ class PageDb {
   // Creates `directory` as a copy of the database as of the last flush. Its files are hard links if
   // it is on the same file system. Throws Error(kExists) if it exists.
   void LinkTo(const std::string& directory);
-  // Flush, changes of many pages, and RocksDB's own threads wait while descriptors have run out;
-  // methods that read fail with Error(kOverloaded). Returns why, or an empty text. StopWaiting
-  // makes them fail instead.
+  // While descriptors have run out, Flush, changes of many pages, and RocksDB's own threads wait,
+  // and methods that read fail with Error(kOverloaded). Returns why they wait, or an empty text.
+  // After StopWaiting they fail instead of waiting.
   std::string trouble() const;
   void StopWaiting();
   uint64_t bytes() const;  // approximate size of its files

@@ -6,9 +6,9 @@
 
 namespace graphd::store {
 
-// The positions of a push's rows, in the order in which they are applied: by lane of the row's
-// page, then by row, then as in the push. So the positions of a lane, of a page and of a row are
-// contiguous. Not thread-safe.
+// The positions of a push's rows, in the order in which they are applied: sorted by the lane of the
+// row's page, then by row, then by position in the push. The positions of each lane, each page and
+// each row are therefore contiguous. Not thread-safe.
 class RowOrder {
  public:
   static constexpr size_t kLanes = 8;

@@ -37,7 +37,7 @@ class Table : public Evictable {
 
   using RowIds = std::shared_ptr<const std::vector<int64_t>>;
 
-  // Keeps the pages of a push in memory while it lives. Not thread-safe.
+  // The pins of a push's pages, which stay in memory while this object exists. Not thread-safe.
   class Pins {
    public:
     Pins() = default;
@@ -70,7 +70,7 @@ class Table : public Evictable {
   std::string attributes() const;
   const RowIds& row_ids() const noexcept { return ids_; }
   const Arena& arena() const noexcept { return arena_; }
-  // Notes that RocksDB has none of the table's pages. May be called only before other threads use
+  // Records that RocksDB has none of the table's pages. May be called only before other threads use
   // the table.
   void SetNew() noexcept { new_ = true; }
   // Loads pages that are not in memory, from `page` on, ahead of need: about as many as fit in a
@@ -103,13 +103,14 @@ class Table : public Evictable {
   // Loads the pages of the rows; they may be evicted again. Throws as Read if a page can't be
   // loaded.
   void Touch(std::span<const int64_t> rows);
-  // Loads the pages of a push and keeps them in memory. With a memory budget it waits for memory,
-  // so a thread that applies pushes must not call it; `order` is only used then. Throws as Read if
-  // a page can't be loaded, and what MemoryBudget::Reserve throws.
+  // Loads the pages of a push and keeps them in memory. With a memory budget, it waits for memory,
+  // so that threads that apply pushes must not call it. Without a memory budget, `order` is not
+  // used. Throws what Read throws if a page can't be loaded, and what MemoryBudget::Reserve throws.
   Pins Pin(const Push& push, const RowOrder& order);
 
-  // Applies the push to the rows at `positions`, which are in the order of RowOrder. Their pages
-  // are pinned, or no other thread uses the table; and no other call of Apply has these pages now.
+  // Applies the push to the rows at `positions`, which are in the order of RowOrder. The pages of
+  // the rows must be pinned, unless no other thread uses the table, and no other call of Apply may
+  // change them at the same time.
   // A page changes atomically, together with the sequence number of its last push. Pages that have
   // seen this push are skipped, so a push may be replayed. Throws Error(kCorrupt) if the memory was
   // truncated; the push may be applied in part then.
@@ -120,25 +121,25 @@ class Table : public Evictable {
   // Throws Error(kIo).
   uint64_t LoadAll(const std::function<void(uint64_t, const std::string&)>& bad);
 
-  // Only for files that were kept, before other threads use the table. Uses the pages in the files,
-  // undoes the changes that an earlier process had not finished when it ended, and returns the
-  // largest sequence number of a page. Pages that have seen a push after `written_lsn` are marked
-  // as changed, because RocksDB does not have them as they are. Throws what Arena::TakeOver throws.
+  // Takes over the pages in files that were kept, undoes the changes that an earlier process had
+  // not finished when it ended, and returns the largest sequence number of a page. May be called
+  // only before other threads use the table. Pages with a push after `written_lsn` are marked as
+  // changed, because RocksDB has an older version of them. Throws what Arena::TakeOver throws.
   uint64_t TakeOver(uint64_t written_lsn, std::span<const std::unique_ptr<UndoLog>> undo_logs);
   // Returns the pages that an earlier process was changing when it ended, and that no undo log can
   // roll back. May be called only before TakeOver.
   std::vector<uint64_t> PagesWithoutUndo(std::span<const std::unique_ptr<UndoLog>> undo_logs) const;
 
-  // See Arena::WhatHappened and Arena::damaged. The rows of a damaged table are read from RocksDB
-  // where they were lost, as of the last write-back.
+  // See Arena::WhatHappened and Arena::damaged. In a damaged table, rows that were lost are read
+  // from RocksDB, with the values of the last write-back.
   std::string WhatHappened();
   bool damaged();
 
-  // Functions for write-back. NextDirty returns the next page, from `page` on, that has changed
-  // since it was taken last, or num_pages. TakePage copies its bytes (values, then states) under
-  // its lock and returns its sequence number. The page stays in memory until Written, when RocksDB
-  // has it, or PutBack, when it could not be written. TakePage throws Error(kCorrupt) if the table
-  // is damaged.
+  // These functions are for the write-back. NextDirty returns the next page, from `page` on, that
+  // has changed since it was last taken, or num_pages if there is none. TakePage copies the bytes
+  // of a page (values, then states) under the page's lock and returns the page's sequence number.
+  // The page then stays in memory until the caller calls Written, when RocksDB has the page, or
+  // PutBack, when it could not be written. TakePage throws Error(kCorrupt) if the table is damaged.
   uint64_t NextDirty(uint64_t page) const noexcept;
   // Returns the bytes of all pages that NextDirty would return.
   uint64_t ChangedBytes() const noexcept;
