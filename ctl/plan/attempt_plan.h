@@ -12,26 +12,28 @@
 
 namespace graphd::ctl {
 
-// The numbers of hosts of which nothing was heard while the daemon where they meet answered.
+// The numbers of the hosts from which nothing was heard, although the daemon through which the
+// hosts exchange reports answered.
 struct SilentHosts {
-  std::vector<uint32_t> lost;   // for so long that they are lost
-  std::vector<uint32_t> quiet;  // for seconds: a host that is back is heard more often
+  std::vector<uint32_t> lost;   // silent for so long that they are lost
+  std::vector<uint32_t> quiet;  // silent for seconds; hosts that are back report more often
 };
 
-// Returns the hosts that can't take part in another attempt, of those that the job can go on
-// without: they are silent, have left, or wait since their supervisor was started again. A host
-// whose trainers have finished is not missed. `hosts` has what is known about each host.
+// Returns the hosts that can't take part in another attempt, because they are silent, have left, or
+// wait since their supervisor was started again. Only hosts that the job can do without are
+// returned. A host whose trainers have finished is not absent, even if it is silent. `hosts` has
+// what is known about each host.
 std::vector<uint32_t> AbsentHosts(const std::vector<JobHost>& hosts, const JobSpec& job,
                                   const SilentHosts& silent);
 
-// Returns the hosts that were cut off for a while, so that they ended their trainers, and that can
-// take part in another attempt.
+// Returns the hosts that have ended their trainers because they were cut off for a while, and that
+// can take part in another attempt now.
 std::vector<uint32_t> HostsThatAreBack(const std::vector<JobHost>& hosts, const JobSpec& job,
                                        const SilentHosts& silent);
 
-// Returns the numbers of trainers by slot after a user has asked for `num_trainers` in each (0: as
-// they are). Slots without trainers keep none. Throws Error(kInvalid) for a number that can't be,
-// and if something else numbers the trainers.
+// Returns the numbers of trainers by slot after a user has asked for `num_trainers` in each slot,
+// or the unchanged numbers if `num_trainers` is 0. Slots without trainers stay without. Throws
+// Error(kInvalid) for an impossible number, and if something else numbers the trainers.
 std::vector<uint32_t> WithTrainers(std::vector<uint32_t> trainers, const JobSpec& job,
                                    int num_trainers);
 

@@ -30,8 +30,8 @@ struct ControlOrder {
   double wait = 0;               // for kDrain: seconds to wait until no job is attached
 };
 
-// The lines by which graphctl ends a switch (kSwitch): all daemons have prepared it, or not all
-// could.
+// The lines by which graphctl ends a switch (kSwitch): the first if all daemons have prepared the
+// switch, the second if one of them could not.
 inline constexpr const char* kCommitLine = "commit";
 inline constexpr const char* kAbortLine = "abort";
 

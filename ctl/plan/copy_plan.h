@@ -7,9 +7,9 @@
 #include "ctl/plan/launch_plan.h"
 #include "wire/ip_config.h"
 
-// Plans which file each machine receives under which path, from the local files and ip_config's
-// lines. Planning has no side effects, so that `graphctl copy --dry_run` shows exactly what a copy
-// would do.
+// The plan of a copy: which file each machine receives under which path. It is made from the local
+// files and ip_config's lines. Planning has no side effects, so that `graphctl copy --dry_run`
+// shows exactly what a copy would do.
 //
 //   WORKSPACE/<ip_config>                    every machine
 //   WORKSPACE/<script_folder>/...            every machine

@@ -15,7 +15,7 @@
 
 namespace graphd::ctl {
 
-// Identifies a daemon, and says how to start it if it is not running.
+// The description of a daemon: how to reach it, and how to start it if it is not running.
 struct ServerSpec {
   std::string server_name;
   std::string address;  // its address in ip_config
@@ -45,13 +45,13 @@ struct TrainerPlan {
   bool is_torchrun = false;  // it is a torchrun, which starts all trainers of its host
 };
 
-// A line of ip_config, or a host of --trainer_hosts: a place of trainers, whose number may differ
-// from one attempt of the job to the next.
+// A slot of trainers: a line of ip_config, or a host of --trainer_hosts. The number of its trainers
+// may differ from one attempt of the job to the next.
 struct TrainerSlot {
-  int host = 0;           // the place of its host among those of the job
+  int host = 0;           // the number of its host among the job's hosts
   std::string address;    // its host, as other hosts reach it
   PartId part = -1;       // -1: none, as on a host of --trainer_hosts
-  int machine = 0;        // the same for slots that share a machine's cores
+  int machine = 0;        // slots with the same number share a machine's cores
   uint32_t trainers = 0;  // their number at the launch
 };
 
@@ -77,15 +77,15 @@ struct JobSpec {
   int max_restarts = 0;     // the number of times that failed trainers are started again
   int remote_trainers = 0;  // the last ranks, on hosts without a partition
   std::vector<std::string> trainer_hosts;  // the addresses of these hosts
-  // All places of trainers, in the order of ranks; none if something else numbers the trainers.
+  // All slots, in the order of ranks; none if something else numbers the trainers.
   std::vector<TrainerSlot> slots;
-  // The job goes on without hosts of --trainer_hosts that are lost if it has this many trainers
-  // left; 0: it ends with the first lost host.
+  // If hosts of --trainer_hosts are lost, the job goes on as long as this many trainers are left;
+  // 0: the job ends with the first lost host.
   int min_trainers = 0;
 };
 
-// The place of a host in a job whose hosts decide together when trainers start, are started again
-// and end. They meet at one daemon of the job.
+// The position of a host in a job whose hosts decide together when trainers start, are started
+// again and end. The hosts meet at one daemon of the job: they exchange their reports through it.
 struct Meeting {
   int host = 0, num_hosts = 1;  // in the order of ip_config
   std::string name;             // the host's, for messages

@@ -6,10 +6,10 @@
 
 #include "wire/job_record.h"
 
-// Decides what a host of a job does next, from the reports of all hosts. Every host decides for
-// itself, by the same rules. Only the first host, at whose daemon the hosts meet, begins another
-// attempt, and decides which hosts take part and how many trainers they have. No function has side
-// effects.
+// The decision what a host of a job does next, which is made from the reports of all hosts. Every
+// host decides for itself, by the same rules. Only the first host, through whose daemon the hosts
+// exchange reports, begins another attempt, and decides which hosts take part and how many trainers
+// they have. No function has side effects.
 
 namespace graphd::ctl {
 
@@ -27,8 +27,8 @@ struct JobDecision {
   double ended_at = 0, grace = 0;
 };
 
-// Returns what host `own` does. `hosts` has what is known about each host, in any order; those that
-// have not reported yet are missing.
+// Returns what host `own` does next. `hosts` has the last report of each host, in any order; hosts
+// that have not reported yet are missing.
 JobDecision Decide(const std::vector<JobHost>& hosts, uint32_t own, uint32_t num_hosts,
                    uint32_t max_restarts);
 
@@ -45,8 +45,8 @@ uint32_t CountedRestarts(const JobHost& first_host);
 // Returns the host where the job ended first (kOver), or null. It tells how the job has ended.
 const JobHost* FirstToEnd(const std::vector<JobHost>& hosts);
 
-// Adds the hosts in `news` to `known`, which has at most one entry per host; a report with a larger
-// sequence number replaces one with a smaller. Returns whether anything changed.
+// Adds the reports in `news` to `known`, which has at most one report per host; a report with a
+// larger sequence number replaces a report with a smaller one. Returns whether anything changed.
 bool MergeHosts(std::vector<JobHost>& known, const std::vector<JobHost>& news);
 
 }  // namespace graphd::ctl

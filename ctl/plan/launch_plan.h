@@ -8,8 +8,8 @@
 #include "ctl/plan/trainer_hosts.h"
 #include "wire/ip_config.h"
 
-// Plans the orders for all hosts, from options and ip_config's lines. Planning has no side effects,
-// so that `--dry-run` shows exactly what a launch would do.
+// The plan of a launch: the orders for all hosts, made from the options and ip_config's lines.
+// Planning has no side effects, so that `--dry-run` shows exactly what a launch would do.
 //
 // Every line of ip_config is a machine in DGL's sense: it has one partition and its own trainers,
 // with local ranks from 0. Lines with the same address and port share a daemon and one supervisor.
@@ -63,13 +63,14 @@ using LocalTest = std::function<bool(const std::string& address)>;
 std::vector<HostPlan> PlanHosts(const ServerSpec& server, const std::vector<HostLine>& lines,
                                 const LocalTest& is_local, HostAction action);
 
-// Adds the hosts that only compute to those with daemons; they get the server's settings that
-// clients use. Throws Error(kInvalid) for a machine that is among the hosts already.
+// Adds the hosts that only compute to the hosts with daemons. They get the settings of the server
+// that clients use. Throws Error(kInvalid) for a machine that is among the hosts already.
 void AddTrainerHosts(const ServerSpec& server, const std::vector<TrainerHost>& trainer_hosts,
                      const LocalTest& is_local, HostAction action, std::vector<HostPlan>& hosts);
 
-// Throws Error(kInvalid) for a plan that can't work: no trainer, no command, a host that is named
-// twice, or a loopback address that other hosts can't reach.
+// Returns the plan of a launch. Throws Error(kInvalid) for a plan that can't work: one without a
+// trainer or a command, with a host that is named twice, or with a loopback address that other
+// hosts can't reach.
 LaunchPlan MakeLaunchPlan(const LaunchOptions& options, const std::vector<HostLine>& lines,
                           const std::string& ip_config_text, const std::string& job_id,
                           const std::string& secret, const LocalTest& is_local);

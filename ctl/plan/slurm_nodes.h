@@ -8,8 +8,8 @@
 #include "ctl/plan/trainer_hosts.h"
 #include "wire/ip_config.h"
 
-// Finds the hosts of a launch among the nodes of a Slurm job. Functions change nothing but their
-// arguments.
+// The search for the hosts of a launch among the nodes of a Slurm job. The functions change nothing
+// but their arguments.
 
 namespace graphd::ctl {
 
@@ -36,17 +36,17 @@ using AddressLookup = std::function<std::vector<std::string>(const std::string& 
 const SlurmNode& NodeOf(const std::string& address, const std::string& where, const SlurmNodes& job,
                         const AddressLookup& look_up);
 
-// Returns an ip_config for `num_parts` partitions: the first nodes have one each. Where nodes are
-// fewer, neighbouring partitions share one.
+// Returns an ip_config for `num_parts` partitions: each of the first nodes has one partition. If
+// there are fewer nodes than partitions, neighbouring partitions share a node.
 std::string IpConfigOf(const SlurmNodes& job, int num_parts, const AddressLookup& look_up);
 
-// Returns the nodes on which no line of ip_config is: they run trainers only.
+// Returns the nodes that no line of ip_config names, which run trainers only.
 std::vector<TrainerHost> OtherNodes(const SlurmNodes& job, const std::vector<HostLine>& lines,
                                     const AddressLookup& look_up);
 
-// Sets the nodes of all hosts of a plan. All of them, this machine too, are reached by srun, and
-// notice after `host_timeout` seconds of silence that it has gone. Throws Error(kInvalid) for a
-// host that is not a node of the job.
+// Sets the nodes of all hosts of a plan. srun reaches all hosts, this machine too. A host regards
+// the launcher as gone after `host_timeout` seconds of silence. Throws Error(kInvalid) for a host
+// that is not a node of the job.
 void AssignNodes(const SlurmNodes& job, double host_timeout, const AddressLookup& look_up,
                  LaunchPlan& plan);
 

@@ -17,7 +17,8 @@ struct TrainerHost {
 // `where`. Empty lines and lines that begin with '#' are skipped. Throws Error(kInvalid) with file,
 // line, value and remedy, also for an address that occurs twice and a file without any.
 std::vector<TrainerHost> ParseTrainerHosts(const std::string& text, const std::string& where);
-// Reads such a file. Throws also Error(kNotFound).
+// Reads and parses the file. Throws as ParseTrainerHosts does, and Error(kNotFound) if there is no
+// such file.
 std::vector<TrainerHost> ReadTrainerHosts(const std::string& path);
 
 }  // namespace graphd::ctl

@@ -16,14 +16,14 @@ inline constexpr uint32_t kMaxTrainersPerSlot = 4096;
 // Returns the numbers of trainers at the launch, by slot.
 std::vector<uint32_t> TrainersAtLaunch(const JobSpec& job);
 
-// Returns the same without the slots of hosts that are away.
+// Returns `trainers` with 0 for the slots of hosts that are away.
 std::vector<uint32_t> WithoutHosts(std::vector<uint32_t> trainers, const JobSpec& job,
                                    const std::vector<uint32_t>& away);
 
-// Returns the sum, which is the size of the job's world.
+// Returns the number of trainers in all slots, which is the job's world size.
 int64_t NumTrainers(const std::vector<uint32_t>& trainers);
 
-// Returns whether a host only computes, so that a job can go on without it.
+// Returns whether a host only computes and serves no partition, so that a job can go on without it.
 bool OnlyComputes(const JobSpec& job, uint32_t host);
 
 // Gives a host its trainers: `trainers` has the number for each slot. Sets what depends on these

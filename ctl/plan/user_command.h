@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-// Separates the options of `graphctl launch` from the user's command, and quotes text for a shell.
-// The functions have no side effects.
+// Functions that separate the options of `graphctl launch` from the user's command, and that quote
+// text for a shell. They have no side effects.
 
 namespace graphd::ctl {
 

@@ -12,9 +12,9 @@
 #include "client/link/control.h"
 #include "ctl/plan/host_order.h"
 
-// Attaches to the daemon of a ServerSpec, or starts it if it is not running. An event loop's timer
-// calls Poll() until it returns true: each call is short, so that signals and the end of the input
-// are noticed in between.
+// The attaching to the daemon of a ServerSpec, which is started if it is not running. An event
+// loop's timer calls Poll() until it returns true. Each call is short, so that signals and the end
+// of the input are noticed between calls.
 //
 // A daemon listens before it has loaded, and answers once it has loaded. A daemon that this object
 // starts reports its readiness through the protocol of systemd (sd_notify); other daemons are asked
@@ -27,7 +27,7 @@ namespace graphd::ctl {
 
 class DaemonStarter {
  public:
-  // Whether to start a daemon that is not running.
+  // The reaction if the daemon is not running: starting it, or waiting for it.
   enum class IfMissing { kStart, kWait };
   // `member`: the job to join when the daemon is ready; nullptr to join none. `ends_with_jobs`: a
   // daemon that this object starts ends with its last job.
@@ -42,7 +42,8 @@ class DaemonStarter {
   // Ends a daemon that this object has started and that is not ready yet, and removes its socket.
   void Abandon();
 
-  // Records that the process has ended; `wait_status` is that of waitpid.
+  // Records that the process of the started daemon has ended with this status, as waitpid returns
+  // it.
   void OnExit(int wait_status);
 
   // Returns the wait status of a daemon that this object started and that has ended.
@@ -53,11 +54,11 @@ class DaemonStarter {
   bool is_listening() const { return is_listening_; }
   pid_t started_pid() const { return pid_; }        // 0: attached to a running daemon
   pid_t daemon_pid() const { return daemon_pid_; }  // set when ready; 0 if unknown
-  // Returns the part config of the running daemon if it is another file than the one given; else
-  // empty. Both are of the same graph.
+  // Returns the part config of the running daemon if it is another file than the part config of the
+  // ServerSpec, and otherwise an empty text. Both files describe the same graph.
   const std::string& other_part_config() const { return other_part_config_; }
-  // Returns what to know about the files if the running daemon has read them before they changed;
-  // else empty.
+  // Returns a text for the user if the files have changed since the running daemon read them, and
+  // otherwise an empty text.
   const std::string& changed_files() const { return changed_files_; }
   double seconds() const { return SecondsSince(begin_); }
   const std::string& log_path() const { return log_path_; }

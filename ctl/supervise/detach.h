@@ -7,11 +7,11 @@
 
 namespace graphd::ctl {
 
-// Runs a supervisor in a session of its own, with a guard of its own, so that neither the end of
-// the launcher nor that of the user's session ends it. Until the supervisor detaches, it uses this
-// process's standard streams: it talks to the launcher as others do, and a launcher that goes ends
-// the job. Returns when it has detached or ended, with the exit code of this process; `guard` then
-// leaves it alone. Must be called by a single-threaded process.
+// Runs a supervisor in a session of its own, with its own guard, so that it survives the end of the
+// launcher and of the user's session. Until the supervisor detaches, it uses this process's
+// standard streams: it talks to the launcher as other supervisors do, and the job ends if the
+// launcher ends. Returns the exit code of this process when the supervisor has detached or ended;
+// `guard` then no longer ends the supervisor. Must be called by a single-threaded process.
 int RunDetached(HostOrder order, std::string unread_input, GuardState& guard);
 
 }  // namespace graphd::ctl

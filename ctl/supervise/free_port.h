@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 
-// Finds an unused TCP port of this machine for the trainers' rendezvous.
+// The search for an unused TCP port of this machine for the trainers' rendezvous.
 
 namespace graphd::ctl {
 

@@ -11,7 +11,7 @@
 
 namespace graphd::ctl {
 
-// A request to start a job's trainers again, as the job's directory has it.
+// A request to start a job's trainers again, in the form in which the job's directory stores it.
 struct RestartRequest {
   std::string id;
   int num_trainers = 0;  // in each slot, from now on; 0: as they are
@@ -25,8 +25,8 @@ struct RestartRequest {
 // ~/.local/state/graphd. Not thread-safe.
 class JobDirectory {
  public:
-  // The number of jobs that are kept on a host, of those that their launchers lead and of the
-  // others each; the oldest ones that have ended are removed.
+  // The maximum number of jobs that are kept on a host. Jobs that their launchers lead and other
+  // jobs are counted separately. The oldest jobs that have ended are removed first.
   static constexpr size_t kMaxJobs = 32;
   // The size at which the log of a trainer is renamed; there are two files at most.
   static constexpr uint64_t kMaxLogBytes = uint64_t{16} << 20;
@@ -58,21 +58,21 @@ class JobDirectory {
 
   // Asks the supervisor to stop the job, and to give its trainers this grace period to end.
   void RequestStop(double grace_seconds) const;
-  // Returns the grace period of a request that was not taken yet, and removes the request.
+  // Returns the grace period of a stop request that was not taken yet, and removes the request.
   std::optional<double> TakeStopRequest() const;
 
-  // Keeps the order of the job's first host, by which other hosts may join. It has the job's
-  // secret, and is to be removed at the job's end.
+  // Stores the order of the job's first host, which other hosts need to join the job. It contains
+  // the job's secret, and must be removed at the job's end.
   void WriteOrder(const std::string& order) const;
   void RemoveOrder() const;
-  // Throws Error(kNotFound) if there is none.
+  // Returns the order that WriteOrder has stored. Throws Error(kNotFound) if there is none.
   std::string ReadOrder() const;
 
   // Asks the supervisor of the job's first host to start the trainers again. Returns the id of the
   // request; the answer has the same id, in the state. Throws Error(kExists) if another request has
   // not been taken yet.
   std::string RequestRestart(const RestartSpec& restart) const;
-  // Returns and removes a request that was not taken yet.
+  // Returns a restart request that was not taken yet, and removes it.
   std::optional<RestartRequest> TakeRestartRequest() const;
 
  private:

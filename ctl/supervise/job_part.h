@@ -19,9 +19,9 @@
 
 namespace graphd::ctl {
 
-// The share of this host in a job whose hosts decide together (ctl/plan/job_decision.h): it
-// sends what this host says, does what follows from what the others say, and keeps the job's
-// directory. Belongs to the loop's thread.
+// The part of this host in a job whose hosts decide together (ctl/plan/job_decision.h). It sends
+// this host's reports, acts on the reports of the other hosts, and keeps the job's directory up to
+// date. It must be used on the loop's thread.
 class JobPart {
  public:
   // The actions of the supervisor for this part.
@@ -29,12 +29,12 @@ class JobPart {
     std::function<void(int port)> start;
     // Ends the trainers, with SIGKILL or with SIGTERM first; OnAllEnded follows.
     std::function<void(bool at_once, double grace)> end_trainers;
-    // Prepares another attempt, with the trainers of `order`, and tells about it with `text`.
-    // Returns a port for MASTER_PORT, or 0. All trainers of the previous attempt have ended.
+    // Prepares another attempt, with the trainers of `order`, and shows `text` to the user. Returns
+    // a port for MASTER_PORT, or 0. Called when all trainers of the previous attempt have ended.
     std::function<int(const HostOrder& order, uint32_t attempt, const std::string& text)> prepare;
-    // Tells the daemon of this host what is known about all hosts.
+    // Sends what is known about all hosts to the daemon of this host.
     std::function<void(const JobRecord& record)> record;
-    // Tells the launcher, if it is still there, and the logs.
+    // Sends a text to the launcher, if it still runs, and to the logs.
     std::function<void(const std::string& text)> notice;
     // Called when nothing of the job remains here, with its outcome.
     std::function<void(int code, const std::string& reason)> over;
@@ -48,14 +48,14 @@ class JobPart {
 
   const JobDirectory& directory() const noexcept { return directory_; }
 
-  // The daemon serves; `port` is for MASTER_PORT, or 0.
+  // Handles the daemon's readiness. `port` is a port for MASTER_PORT, or 0.
   void OnReady(int port);
   void OnTrainers(const std::vector<std::pair<int, pid_t>>& pids_by_rank);
   void OnExit(int rank, int code, int signal, bool ending);
-  // All trainers of this attempt have ended.
+  // Handles the end of all trainers of this attempt.
   void OnAllEnded();
-  // Ends the job on all hosts, because this one can't continue; or only this host's part, if the
-  // job can go on without it. The first call counts, and none does once the job has ended.
+  // Ends the job on all hosts because this host can't continue, or only this host's part if the job
+  // can go on without it. Only the first call has an effect, and none once the job has ended.
   void GiveUp(int code, const std::string& reason);
   void OnDetached();
 
@@ -103,7 +103,7 @@ class JobPart {
   bool joining_ = false;          // this host has not heard yet which attempt runs without it
   bool away_ = false;             // the job's attempt goes on without this host
   bool leaving_ = false;          // the job goes on when this host's part has ended
-  uint32_t restarts_ = 0;         // those of --max_restarts that were used
+  uint32_t restarts_ = 0;         // restarts so far that --max_restarts limits
   std::vector<uint32_t> wanted_;  // the first host's: trainers by slot when all hosts are there
   bool acting_ = false;           // Act is not called by what it calls
   bool ending_ = false, over_ = false, may_leave_ = false;

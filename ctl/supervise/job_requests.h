@@ -7,20 +7,20 @@
 
 namespace graphd::ctl {
 
-// The requests of users that wait in a job's directory. One that makes no sense is dropped; one
-// that can't be read for now stays. The reason is logged once. Used by one thread.
+// The requests of users that wait in a job's directory. An invalid request is dropped; a request
+// that can't be read now stays. The reason is logged once. Not thread-safe.
 class JobRequests {
  public:
   JobRequests(const JobDirectory& directory, std::string job)
       : directory_(directory), job_(std::move(job)) {}
 
-  // Returns the seconds that trainers have to end, if the job is to be stopped.
+  // Returns the grace period of the trainers, in seconds, if a user has asked to stop the job.
   std::optional<double> TakeStop();
   // Returns a request to start the trainers again.
   std::optional<RestartRequest> TakeRestart();
 
  private:
-  // Returns what `take` returns; nothing, after a warning, if it throws.
+  // Calls `take` and returns its result. If `take` throws, logs a warning and returns nothing.
   template <class Take>
   auto TakeOrWarn(const char* what, Take take) -> decltype(take());
 

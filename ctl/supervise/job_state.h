@@ -18,25 +18,27 @@ namespace graphd::ctl {
 // restart` read.
 nlohmann::json HostsToJson(const std::vector<JobHost>& hosts);
 
-// The state of a host's part of a job, as its directory keeps it. Belongs to the loop's thread.
+// The state of a host's part of a job, which the job's directory stores. It must be used on the
+// loop's thread.
 class JobState {
  public:
   JobState(const HostOrder& order, std::string log_dir);
 
-  // Sets the trainers of an attempt. Those that only an earlier one had stay, with their output.
+  // Sets the trainers of an attempt. Trainers that only an earlier attempt had stay in the state,
+  // with their output.
   void SetTrainers(const HostOrder& order);
   void SetRunning(const std::vector<std::pair<int, pid_t>>& pids_by_rank);
   void SetExit(int rank, int code, int signal);
   void SetDetached() { state_["detached"] = true; }
   bool is_detached() const { return state_["detached"].get<bool>(); }
-  // Sets the answer to a request to restart: the attempt that it has begun or, if it is refused,
-  // why.
+  // Sets the answer to a restart request: the attempt that has begun because of it or, if the
+  // request is refused, the reason.
   void SetAnswer(const std::string& request_id, uint32_t attempt, const std::string& refusal);
   // Sets how often the trainers were started again after failures.
   void SetRestarts(uint32_t restarts) { state_["restarts"] = restarts; }
 
-  // Writes the state if it has changed. A job continues if it can't be written, on a full disk for
-  // example.
+  // Writes the state if it has changed. If it can't be written, because the disk is full for
+  // example, the job continues.
   void Keep(const JobHost& own, const std::vector<JobHost>& hosts, const JobDirectory& directory);
 
  private:

@@ -15,19 +15,19 @@
 
 namespace graphd::ctl {
 
-// The conversation of a job's supervisors, by way of the daemon where they meet. A thread sends the
-// daemon the report of this host, at once after a change and four times a second otherwise, and
-// receives the reports of the others. Nothing depends on the daemon's memory: after a restart of
-// the daemon, each host sends its report again. The methods are called on the loop's thread.
+// The exchange of reports between a job's supervisors, through one daemon. A thread sends the
+// report of this host to the daemon, at once after a change and otherwise four times a second, and
+// receives the reports of the other hosts. The daemon need not remember anything: after its
+// restart, each host sends its report again. The methods must be called on the loop's thread.
 class JobTalk {
  public:
-  // The state of the conversation.
+  // The state of the exchange.
   struct News {
     std::vector<JobHost> hosts;  // all that have reported, including this one
     double unreachable = 0;      // seconds since the last answer of the daemon; 0: it answers
     std::string trouble;         // the reason why it does not answer
-    // Seconds for which the machine of the daemon could be reached, but no daemon answered about
-    // this job. Measured only on hosts without which the job can go on, after they have waited for
+    // Seconds for which the machine of the daemon could be reached, but no daemon that knows this
+    // job answered. Measured only on hosts that the job can do without, after they have waited for
     // the daemon in vain.
     double gone = 0;
     std::optional<Error> refusal;  // an error that another attempt would hardly change
@@ -46,12 +46,12 @@ class JobTalk {
   // Sets the report of this host and gives it the next sequence number.
   void Say(JobHost host);
   News Latest() const;
-  // Returns the seconds since the latest report that the daemon has answered was sent. Other hosts
-  // heard of it later, so that they count at most as many seconds of silence. A report without an
-  // answer yet makes no difference.
+  // Returns the seconds since the time when the last report that the daemon has answered was sent.
+  // Other hosts received this report later, so that they count at most as many seconds of silence.
+  // A report that the daemon has not answered yet makes no difference.
   double SecondsUnheard() const;
-  // Returns the other hosts from which nothing was heard for `seconds` while the daemon answered,
-  // as they were last.
+  // Returns the last reports of the other hosts from which nothing was heard for `seconds` while
+  // the daemon answered.
   std::vector<JobHost> SilentHosts(double seconds) const;
 
  private:

@@ -5,20 +5,22 @@
 
 namespace graphd::ctl {
 
-// Decides when a host whose part of a job is over may leave it: the others must hear of the job's
-// end before the daemon where they meet, which may end with the job, goes.
+// The condition under which a host whose part of a job is over may leave the job. The other hosts
+// must learn of the job's end before the daemon through which the hosts exchange reports ends,
+// which may happen with the job.
 class LeaveCondition {
  public:
   struct Hosts {
-    bool is_first = false;     // the daemon where the hosts meet is this host's
-    bool is_alone = false;     // the job has no other
-    bool is_detached = false;  // no launcher tells the others
-    bool all_know = false;     // the others have nothing more to hear
+    bool is_first = false;     // the hosts exchange reports through this host's daemon
+    bool is_alone = false;     // the job has no other host
+    bool is_detached = false;  // no launcher tells the other hosts
+    bool all_know = false;     // the other hosts know everything
   };
 
-  // Notes that nothing of the job remains on this host.
+  // Records that nothing of the job remains on this host.
   void NoteEnd() { over_at_ = Clock::now(); }
-  // Notes what is known now. Returns whether this host may leave; then it may from now on.
+  // Takes the latest news into account. Returns whether this host may leave. Once it has returned
+  // true, it always does.
   bool Check(const JobTalk::News& news, const Hosts& hosts);
 
  private:

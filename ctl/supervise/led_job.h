@@ -12,9 +12,9 @@
 
 namespace graphd::ctl {
 
-// The record of a job that its launcher leads, on one host: in the same directory and form as
-// JobPart keeps its own, so that `graphctl logs` and `wait` work after the job's end, too.
-// Not thread-safe.
+// The record, on one host, of a job that its launcher leads. It has the same directory and form as
+// the records of JobPart, so that `graphctl logs` and `wait` work after the job's end, too. Not
+// thread-safe.
 class LedJob {
  public:
   // Makes the job's directory. Throws as JobDirectory::Make does.
@@ -24,7 +24,8 @@ class LedJob {
 
   void OnTrainers(const std::vector<std::pair<int, pid_t>>& pids_by_rank);
   void OnExit(int rank, int code, int signal);
-  // Notes how the job ends. An empty reason: all trainers have succeeded. The first call counts.
+  // Records how the job ends. An empty reason means that all trainers have succeeded. Only the
+  // first call has an effect.
   void SetOutcome(int code, const std::string& reason);
   // Notes that nothing of the job remains on this host.
   void End();

@@ -9,12 +9,12 @@
 
 namespace graphd::ctl {
 
-// Reads the log of a trainer (TrainerLogs) while it grows, and through its renaming. Not
-// thread-safe.
+// A reader of the log of a trainer (TrainerLogs), which follows the log while it grows and when it
+// is renamed. Not thread-safe.
 class LogTail {
  public:
-  // Begins with the last `lines` lines that are kept, or with all if `lines` is negative. The log
-  // need not exist yet.
+  // Begins with the last `lines` lines of the log, or with all lines if `lines` is negative. The
+  // log need not exist yet.
   LogTail(std::string path, int64_t lines);
 
   // Returns the next whole lines, at most about 256 KiB; an empty text if there are none now. With

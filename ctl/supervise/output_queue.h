@@ -6,16 +6,16 @@
 #include <string>
 #include <string_view>
 
-// The frames that wait for the launcher. They are written as fast as the launcher reads, without
-// blocking the supervisor's loop. Belongs to the loop's thread.
+// The queue of frames for the launcher. They are written as fast as the launcher reads, without
+// blocking the supervisor's loop. It must be used on the loop's thread.
 
 namespace graphd::ctl {
 
 class OutputQueue {
  public:
-  // Makes `fd` non-blocking. Calls `on_room(false)` when more than kFull bytes wait and
-  // `on_room(true)` when most are written; the trainers' pipes are not read in between. Calls
-  // `on_broken` when nobody reads any longer.
+  // Makes `fd` non-blocking. Calls `on_room(false)` when more than kFull bytes wait, and
+  // `on_room(true)` when most of them are written; the trainers' pipes are not read in between.
+  // Calls `on_broken` when the reading end is closed.
   OutputQueue(uv_loop_t* loop, int fd, std::function<void(bool)> on_room,
               std::function<void()> on_broken);
   ~OutputQueue();
@@ -26,7 +26,7 @@ class OutputQueue {
   bool empty() const { return waiting_.empty(); }
   // Writes waiting frames, for at most `max_milliseconds`.
   void Flush(int max_milliseconds);
-  // Drops what waits and what is written later; the descriptor is no longer used.
+  // Drops the frames that wait and all later frames. The descriptor is no longer used.
   void Discard();
   void Close();
 

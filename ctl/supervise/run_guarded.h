@@ -18,17 +18,19 @@ namespace graphd::ctl {
 class GuardState {
  public:
   virtual ~GuardState() = default;
-  // Sets the daemon that the supervisor started, which outlives it. 0: no daemon.
+  // Sets the daemon that the supervisor has started, which outlives the supervisor; 0: no daemon.
   virtual void set_daemon(pid_t pid) = 0;
   // Returns whether the guard process still lives.
   virtual bool guard_lives() const = 0;
 };
 
-// The standard streams and other descriptors of the guard. A guard that lets them go is used for a
-// job that outlives its launcher: the supervisor alone decides how long these stay open.
+// The choice of whether the guard keeps its standard streams and other descriptors open. A guard
+// that closes them is used for a job that outlives its launcher: the supervisor alone then decides
+// how long they stay open.
 enum class GuardFiles { kKeep, kLetGo };
 
-// Returns the exit code of the process. Must be called before any thread is started.
+// Runs the supervisor under a guard, and returns the exit code of the process. Must be called
+// before any thread is started.
 int RunGuarded(const std::function<int(GuardState&)>& supervisor,
                GuardFiles files = GuardFiles::kKeep);
 

@@ -19,24 +19,25 @@
 #include "ctl/supervise/trainer_group.h"
 #include "ctl/supervise/trainer_logs.h"
 
-// Runs one host's part of a job: finds or starts the daemon, joins the job and starts the trainers
-// when the launcher sends "go". Ends all trainers when one fails, when the launcher's end of
-// standard input closes or falls silent, or on a signal. Stays a member of the job until the
-// launcher ends it, so that a host without trainers serves until the job's end. A host without a
-// partition has no daemon: it is ready at once, and learns from the others of the end of theirs.
+// The supervisor of one host's part of a job. It finds or starts the daemon, joins the job, and
+// starts the trainers when the launcher sends "go". It ends all trainers when one fails, when the
+// launcher closes the standard input or falls silent, or on a signal. It stays a member of the job
+// until the launcher ends the job, so that the daemon of a host without trainers serves until then.
+// A host without a partition has no daemon: it is ready at once, and learns from the other hosts
+// when their daemons have ended.
 //
-// When the daemon ends, the trainers wait for it and attach again by themselves; the supervisor
-// does the same, and ends the job if no daemon returns within the grace period. It starts the
-// daemon again only if it is its child and has failed: nobody else would. A daemon of systemd or of
-// a user is started by them, with settings that this process does not know, and one that has ended
-// with code 0 was stopped on purpose.
+// When the daemon ends, the trainers wait for it and attach again by themselves. The supervisor
+// also attaches again, and ends the job if no daemon returns within the grace period. It starts the
+// daemon again only if the daemon was its child and has failed, because nobody else would. Systemd
+// and users start their own daemons again, with settings that this process does not know, and a
+// daemon that has ended with code 0 was stopped on purpose.
 //
 // Hosts that decide together (JobPart) need no launcher: they start their trainers when all are
 // ready, and start them again or end the job when one fails. A detached job continues after the
 // launcher has sent "detach".
 //
-// Uses one libuv loop, and a thread more for what hosts say to one another. libuv does not watch
-// children: as a subreaper, this process has children that it did not start.
+// It uses one libuv loop, and one more thread for the reports that hosts exchange. libuv does not
+// watch children here, because this process, as a subreaper, has children that it did not start.
 
 namespace graphd::ctl {
 
@@ -95,7 +96,7 @@ class Supervisor {
   uv_loop_t loop_{};
   std::unique_ptr<OutputQueue> output_;
   std::unique_ptr<TrainerGroup> trainers_;
-  std::vector<std::unique_ptr<TrainerGroup>> earlier_;  // those of earlier attempts
+  std::vector<std::unique_ptr<TrainerGroup>> earlier_;  // the trainers of earlier attempts
   uv_poll_t input_{};
   uv_poll_t* daemon_exit_ = nullptr;  // deletes itself when it is closed
   UniqueFd daemon_pidfd_, ip_config_memory_, port_holder_, detaching_;
@@ -107,7 +108,7 @@ class Supervisor {
   std::unique_ptr<LedJob> led_;    // null: the hosts decide, or nothing is kept
   std::unique_ptr<DaemonStarter> starter_;
   std::unique_ptr<ControlClient> client_;  // null: not attached
-  Clock::time_point lost_since_{};         // when the daemon ended that is missing now
+  Clock::time_point lost_since_{};         // when the daemon ended, while none runs
   std::deque<Clock::time_point> restarts_;
   uint64_t last_heard_ = 0;
   uint32_t attempt_ = 0;  // the number of times that the trainers were started again

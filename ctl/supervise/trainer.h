@@ -9,8 +9,8 @@
 #include "base/file.h"
 #include "ctl/plan/user_command.h"
 
-// Starts one trainer in its own process group, with standard input from /dev/null and output into
-// two pipes. The kernel kills it (SIGKILL) if the process that started it dies.
+// The start of a trainer in its own process group, with standard input from /dev/null and output
+// into two pipes. The kernel kills the trainer (SIGKILL) if the process that started it dies.
 
 namespace graphd::ctl {
 
@@ -19,9 +19,9 @@ struct StartedTrainer {
   UniqueFd out, err;  // non-blocking read ends
 };
 
-// Between fork and exec, the child calls nothing that another thread of this process could have
-// locked. If the command can't be run, the child reports that
-// on its standard error and exits with 127 (not found) or 126, like shells.
+// Starts a trainer. Between fork and exec, the child calls no function that could wait for a lock
+// of another thread of this process. If the command can't be run, the child reports that on its
+// standard error and exits with 127 (not found) or 126, as shells do.
 StartedTrainer StartTrainer(const UserCommand& command, const std::string& workspace,
                             const std::vector<std::pair<std::string, std::string>>& variables);
 

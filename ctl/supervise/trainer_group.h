@@ -13,9 +13,9 @@
 #include "ctl/plan/host_order.h"
 #include "ctl/supervise/trainer.h"
 
-// The trainers of one host: their processes, their output by lines, and their exits. Belongs to the
-// loop's thread. The owner reaps all children, because a subreaper has children that it did not
-// start, and reports them through OnChildExit.
+// The trainers of one host: their processes, their output by lines, and their exits. It must be
+// used on the loop's thread. The owner reaps all children, because a subreaper has children that it
+// did not start, and reports their exits to OnChildExit.
 
 namespace graphd::ctl {
 
@@ -42,11 +42,13 @@ class TrainerGroup {
              uint32_t attempt = 0);
   // Returns false if `pid` is not a trainer. Ends the other trainers if this one failed.
   bool OnChildExit(pid_t pid, int wait_status);
-  // Sends SIGTERM now and SIGKILL after a grace period, or SIGKILL now. If no trainer is running,
-  // the first call calls on_all_ended before it returns. `grace_seconds` 0: a period that lets a
-  // job end within a second in total. A later call may shorten the period.
+  // Sends SIGKILL now if `at_once` is true, and otherwise SIGTERM now and SIGKILL after a grace
+  // period. If no trainer is running, the first call calls on_all_ended before it returns. If
+  // `grace_seconds` is 0, the period is so short that a job ends within a second in total. A later
+  // call may shorten the period.
   void End(bool at_once, double grace_seconds = 0);
-  // Pauses or resumes the reading of output; to be paused while the launcher does not accept any.
+  // Pauses or resumes the reading of output. It is paused while the launcher does not accept
+  // output.
   void Pause(bool pause);
   bool ending() const { return ending_; }
   // Returns whether on_all_ended was called.

@@ -10,8 +10,8 @@
 namespace graphd::ctl {
 
 // The files with the output of one host's trainers, which remain when the launcher's terminal is
-// gone: trainer-RANK.log in a directory, and trainer-RANK.log.1 with what came before, because a
-// file that has kMaxBytes is renamed. Not thread-safe.
+// closed: trainer-RANK.log in a directory and, with the output before it, trainer-RANK.log.1. A
+// file that has reached its maximum size is renamed to the latter. Not thread-safe.
 class TrainerLogs {
  public:
   static constexpr uint64_t kMaxBytes = uint64_t{64} << 20;
@@ -19,9 +19,9 @@ class TrainerLogs {
   // Creates the directory. `max_bytes` is for tests. Throws Error(kIo) or Error(kDenied).
   explicit TrainerLogs(std::string directory, uint64_t max_bytes = kMaxBytes);
 
-  // Appends whole lines to the trainer's file. Returns why the lines are lost, if they are the
-  // first ones since the file could last be written; otherwise an empty text. The file is tried
-  // again with the next call.
+  // Appends whole lines to the trainer's file. If the file can't be written, the lines are lost,
+  // and the next call tries again. Returns the reason for the first lines that are lost after the
+  // file could last be written, and otherwise an empty text.
   std::string Append(int rank, std::string_view lines);
 
  private:

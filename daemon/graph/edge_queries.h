@@ -8,9 +8,9 @@
 
 namespace graphd {
 
-// The calls of one client's session that look edges up: their ends, their existence, their number.
-// Owned by the session, which outlives its calls; used on the connection's data thread. A query is
-// one slice of work, which may run on the compute pool and owns all it touches.
+// The calls of one client's session that look up the endpoints, the existence or the number of
+// edges. Owned by the session, which outlives its calls; used on the connection's data thread. A
+// query is one slice of work, which may run on the compute pool and owns all it touches.
 //
 // Each method handles the call of its name in wire::Session, and throws Error or returns a promise
 // that fails.
@@ -27,7 +27,7 @@ class EdgeQueries {
   using EdgeIndexContext =
       capnp::CallContext<wire::Session::EdgeIndexParams, wire::Session::EdgeIndexResults>;
 
-  // Both outlive the service.
+  // Both arguments must outlive this object.
   EdgeQueries(RequestContext& requests, ServedGraph& graph) : requests_(requests), graph_(graph) {}
   EdgeQueries(const EdgeQueries&) = delete;
   EdgeQueries& operator=(const EdgeQueries&) = delete;

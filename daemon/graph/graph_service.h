@@ -27,7 +27,7 @@ class GraphService {
       capnp::CallContext<wire::Session::OwnersParams, wire::Session::OwnersResults>;
   using SliceContext = capnp::CallContext<wire::Session::SliceParams, wire::Session::SliceResults>;
 
-  // Both outlive the service.
+  // Both arguments must outlive this object.
   GraphService(RequestContext& requests, ServedGraph& graph) : requests_(requests), graph_(graph) {}
   GraphService(const GraphService&) = delete;
   GraphService& operator=(const GraphService&) = delete;
@@ -38,8 +38,8 @@ class GraphService {
   kj::Promise<void> Owners(OwnersContext context, const RequestPtr& request);
 
  private:
-  // Answers with `size` bytes, which fill(out) writes on the compute pool. Sets the answer by
-  // adopt(results, orphan).
+  // Answers with `size` bytes, which fill(out) writes on the compute pool and adopt(results,
+  // orphan) puts into the answer.
   template <class Context, class Fill, class Set>
   kj::Promise<void> Answer(const RequestPtr& request, Context context, size_t size, Fill fill,
                            Set adopt);

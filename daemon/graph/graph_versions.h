@@ -21,11 +21,11 @@ namespace graphd {
 struct GraphVersion {
   static constexpr size_t kMaxId = 64;  // bytes
 
-  // The id that all daemons of a server have for it, from the switch that brought it; empty if it
-  // is the one that the server was first started with.
+  // The id of the version, which a switch to it sets to the same text at all daemons of a server;
+  // empty for the version with which the server was first started.
   std::string id;
   std::string part_config;
-  std::string fingerprint;  // tells the files that this daemon has read
+  std::string fingerprint;  // identifies the files that this daemon has read
   std::shared_ptr<ServedGraph> graph;
 };
 using VersionPtr = std::shared_ptr<const GraphVersion>;
@@ -35,9 +35,9 @@ using VersionPtr = std::shared_ptr<const GraphVersion>;
 // connection. Thread-safe: everything is guarded by one mutex.
 class GraphVersions {
  public:
-  // A version is kept for this many seconds after a job that used it has left, because a job whose
-  // connections were cut may come back; and after the switch to another one, because trainers of a
-  // job that has just begun may still have to attach here.
+  // The seconds for which a version is kept after a job that used it has left, because a job whose
+  // connections were cut may come back; and after the switch to another version, because trainers
+  // of a job that has just begun may still have to attach here.
   struct Grace {
     double after_job = JobRegistry::kRememberSeconds;
     double after_switch = 10;
@@ -49,23 +49,24 @@ class GraphVersions {
   GraphVersions& operator=(const GraphVersions&) = delete;
 
   VersionPtr current() const;
-  // Returns the version of a member that has joined its job. The first member decides the job's: it
-  // is the current one or, if `wanted` is given, the one with this id, because the job has another
-  // daemon's already. Throws Error(kUnavailable) if `wanted` is about to be served here, and
-  // Error(kInvalid) if it is not, or if the job has another version here.
+  // Returns the version for a member that has joined its job. The first member decides the version
+  // of the job: the current version or, if `wanted` is given, the version with this id, because the
+  // job uses it at another daemon already. Throws Error(kUnavailable) if `wanted` is about to be
+  // served here, and Error(kInvalid) if this daemon does not have it or if the job uses another
+  // version here.
   VersionPtr Use(const std::string& job_id, const std::optional<std::string>& wanted);
-  // Notes that the last member of a job has left.
+  // Records that the last member of a job has left.
   void OnJobLeft(const std::string& job_id);
-  // Notes that a job which has left can't come back.
+  // Records that a job which has left can't come back.
   void OnJobEnded(const std::string& job_id);
 
-  // Announces the id of a version that is ready to be served, or with an empty id that none is.
+  // Sets the id of the version that is about to be served, or an empty id if there is none.
   void SetComing(std::string id);
-  // Makes a version the current one. Jobs keep what they have.
+  // Makes a version the current one. Jobs keep the versions that they use.
   void Switch(VersionPtr next);
 
-  // Takes out the earlier versions that nobody uses any more. Their memory is free as soon as the
-  // caller drops them, and the last call that reads them has ended.
+  // Removes and returns the earlier versions that no job uses any more. Their memory is freed when
+  // the caller has dropped them and the last call that reads them has ended.
   std::vector<VersionPtr> TakeUnused();
 
   // The state of one version, for status.

@@ -37,7 +37,7 @@ class HopJob {
   // once for each rule, by any thread, before any slice runs; not needed if num_excluded() is 0.
   // Throws Error(kInvalid).
   void PrepareExcluded(size_t rule);
-  // Returns the derived arrays that the rules need and that do not exist yet.
+  // Returns the specifications of the indexes that the rules need and that are not built yet.
   std::vector<EdgeIndexSpec> MissingIndexes() const;
   // Returns roughly how many bytes the job will read and write; SIZE_MAX if that is not known in
   // advance.
@@ -48,8 +48,9 @@ class HopJob {
   // Returns the size of the answer's first segment, which has everything that is not sent by
   // reference.
   capnp::MessageSize message_size() const;
-  // Joins what the slices have found for a rule to the arrays of the answer, which takes long if
-  // they are large. Requires: every slice has run. Called once for each rule, by any thread.
+  // Joins the edges that the slices have sampled for a rule into the arrays of the answer, which
+  // takes long if they are large. Requires: every slice has run. Called once for each rule, by any
+  // thread. num_rules() returns the number of rules.
   size_t num_rules() const noexcept { return rules_.size(); }
   void Join(size_t rule);
   // Writes the answer. Requires: Join() has been called for every rule.
@@ -109,7 +110,7 @@ class HopJob {
   std::shared_ptr<const Partition> partition_;
   std::shared_ptr<EdgeIndexes> indexes_;
   std::shared_ptr<BufferPool> buffers_;
-  MemoryCharge copies_;  // for what is copied out of the message
+  MemoryCharge copies_;  // for the data that is copied out of the message
   std::vector<SeedWork> seeds_;
   std::vector<RuleWork> rules_;
   std::vector<RowWork> rows_;

@@ -15,8 +15,8 @@ namespace graphd {
 kj::Promise<void> BuildIndexes(ComputePool& builds, const JobShare& job,
                                std::shared_ptr<EdgeIndexes> indexes,
                                std::vector<EdgeIndexSpec> specs);
-// Finds out whether the edges of a type are sorted, on the pool `builds`, unless that is known;
-// builds the array that sorts them if they are not.
+// Determines, on the pool `builds`, whether the edges of a type are sorted, unless that is known.
+// If they are not sorted, builds the array that sorts them.
 kj::Promise<void> BuildSorted(ComputePool& builds, const JobShare& job,
                               std::shared_ptr<EdgeIndexes> indexes, EdgeTypeId etype);
 

@@ -10,8 +10,8 @@
 
 namespace graphd {
 
-// The rows of a feature in the form in which an answer has them: as they are stored, if the client
-// decodes them, else as readers get them. A view of the table.
+// The rows of a feature in the form in which they are sent: in their stored encoding if the client
+// decodes them, and otherwise decoded. It is a view of the table.
 class SentRows {
  public:
   SentRows(const FeatureTable& table, bool encoded)

@@ -24,16 +24,18 @@ class ServedGraph {
   // Derived arrays by partition.
   using Indexes = std::map<std::pair<PartId, EdgeIndexSpec>, EdgeIndexes::Made>;
 
-  // The conditions under which a derived array may be built, and others are dropped for it.
+  // The conditions under which a derived array may be built, and under which other arrays are
+  // dropped to make room for it.
   struct IndexMemory {
     std::function<MemoryLimit()> available = AvailableMemory;
-    Clock::duration idle = std::chrono::minutes(1);  // arrays that were used since are not dropped
+    Clock::duration idle = std::chrono::minutes(1);  // only arrays unused for this time are dropped
   };
 
-  // `partitions` are of one graph, at least one. Derived arrays in `made` need not be built.
-  // `data_id` identifies what the partitions were loaded from; 0: nothing does. `made_owners`, by
-  // is_edge, are segments of owners that need not be made, or null. Throws Error(kOverloaded) if
-  // there is no memory to share a mapped book.
+  // `partitions` has at least one partition, and all belong to one graph. The derived arrays in
+  // `made` need not be built. `data_id` identifies the data that the partitions were loaded from;
+  // 0: unknown. `made_owners`, indexed by is_edge, has existing segments of owners, or null for
+  // segments that must be made. Throws Error(kOverloaded) if there is no memory to share a mapped
+  // partition book.
   explicit ServedGraph(std::vector<std::shared_ptr<const Partition>> partitions, Indexes made = {},
                        uint64_t data_id = 0,
                        std::array<std::shared_ptr<const Segment>, 2> made_owners = {})
@@ -45,7 +47,7 @@ class ServedGraph {
 
   const GraphMeta& meta() const noexcept { return *meta_; }
   uint64_t data_id() const noexcept { return data_id_; }
-  // The owners of a large mapped book, for clients on this machine, and their checksum.
+  // The owners of a large mapped partition book, for clients on this machine, and their checksum.
   struct Owners {
     std::shared_ptr<const Segment> segment;  // null if the graph's message has the map
     uint64_t checksum = 0;
@@ -56,7 +58,7 @@ class ServedGraph {
   const std::vector<std::shared_ptr<const Partition>>& partitions() const noexcept {
     return partitions_;
   }
-  // Throws Error(kNotFound), naming the partitions that are served here.
+  // Returns a partition. Throws Error(kNotFound), which names the partitions that are served here.
   std::shared_ptr<const Partition> Find(PartId part) const;
   // Returns the partition and its derived arrays, for a query about an edge type. Throws
   // Error(kInvalid) for an edge type out of range.
@@ -65,9 +67,9 @@ class ServedGraph {
     std::shared_ptr<EdgeIndexes> indexes;
   };
   Found Find(PartId part, EdgeTypeId etype) const;
-  // Returns the derived arrays of a partition. Each is built when it is first needed. If memory is
-  // short, this drops others that were not used for a while, and throws Error(kOverloaded) if that
-  // is not enough.
+  // Returns the derived arrays of a partition. Each array is built when it is first needed. If
+  // memory is short, building drops other arrays that were not used for a while, and throws
+  // Error(kOverloaded) if that is not enough.
   std::shared_ptr<EdgeIndexes> indexes(PartId part) const;
   std::vector<PartitionStatus> status() const;
   // Returns the bytes of the partitions and of the derived arrays that are built.

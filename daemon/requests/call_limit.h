@@ -29,12 +29,12 @@ class CallLimit : public std::enable_shared_from_this<CallLimit> {
   int running_ = 0;
 };
 
-// A limit on the capabilities that one client holds, such as handles of tensors' memory: each keeps
-// an entry in the connection's tables, and what it stands for. Used on the connection's data thread
-// only.
+// A limit on the capabilities that one client holds, such as handles of tensors' memory. Each of
+// them keeps an entry in the connection's tables, and the object that it stands for, alive. Used on
+// the connection's data thread only.
 class CapabilityLimit : public std::enable_shared_from_this<CapabilityLimit> {
  public:
-  // A client can hold every table of a store.
+  // The maximum number of capabilities. It allows a client to hold every table of a store.
   static constexpr int kMost = 8192;
 
   // Counts a capability until the returned object is destroyed. Throws Error(kOverloaded) at the

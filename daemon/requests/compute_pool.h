@@ -29,7 +29,7 @@ class ComputePool {
  public:
   using Slice = std::function<void(size_t slice, WorkerScratch& scratch)>;
 
-  // At most `max_queued` requests of a job wait; Run refuses further ones with Error(kOverloaded).
+  // At most `max_queued` requests of a job may wait; Run refuses more with Error(kOverloaded).
   // `name` names the threads (WatchedThread).
   ComputePool(const std::string& name, size_t num_threads, size_t max_queued);
   ~ComputePool();

@@ -11,15 +11,16 @@
 
 namespace graphd {
 
-// A histogram of times, whose buckets are at most 10 % wide: 35 in each power of ten from 1 us to
-// 10,000 s, so that a quantile's bucket tells it with that error. Bounds are round numbers, which
-// coarser histograms can have, too. Adding takes two relaxed atomic additions. Thread-safe, without
-// locks: a reader may see a time in its bucket before it is in the sum. It has cache lines of its
-// own.
+// A histogram of times, which has 35 buckets in each power of ten from 1 us to 10,000 s. A bucket
+// is at most 10 % wide, so that the bucket of a quantile gives the quantile with an error of at
+// most 10 %. The bounds are round numbers, which coarser histograms can have, too. Adding a time
+// takes two relaxed atomic additions. Thread-safe, without locks: a reader may see a time in its
+// bucket before it is in the sum. The histogram has its own cache lines.
 class alignas(64) Durations {
  public:
   static constexpr size_t kDecades = 10, kPerDecade = 35;
-  // The first bucket has the times up to 1 us, the last one also those beyond its bound.
+  // The number of buckets. The first bucket has the times up to 1 us, and the last bucket also has
+  // the times beyond its bound.
   static constexpr size_t kBuckets = 1 + kDecades * kPerDecade;
 
   void Add(Clock::duration time) noexcept {
@@ -40,7 +41,8 @@ class alignas(64) Durations {
     return times;
   }
 
-  // Returns the bucket of a time in nanoseconds, which does not exceed the bucket's bound.
+  // Returns the bucket of a time in nanoseconds. The time does not exceed the bucket's bound,
+  // except in the last bucket.
   static constexpr size_t BucketOf(uint64_t nanoseconds) noexcept {
     nanoseconds = std::min(nanoseconds, BoundOf(kBuckets - 1));
     if (nanoseconds <= kFirst) return 0;

@@ -13,17 +13,18 @@
 
 namespace graphd {
 
-// The reports of supervisors about the hosts of jobs that work without their launcher, and of jobs
-// that have ended. By way of the board, the hosts of such a job learn from one another; the daemon
-// decides nothing. Jobs outlive the daemon in its JobRecordFile; supervisors that still exist
-// report again what is newer than the file. Owned by the main thread. Thread-safe: everything is
+// The reports of supervisors about the hosts of jobs that run without their launcher, and of jobs
+// that have ended. The hosts of such a job exchange their reports through the board; the daemon
+// decides nothing. The JobRecordFile keeps the reports when the daemon ends, and supervisors that
+// still run send their newer reports again. Owned by the main thread. Thread-safe: everything is
 // guarded by one mutex.
 class JobBoard {
  public:
   static constexpr size_t kMaxHosts = 1024;  // hosts of a job
   static constexpr size_t kMaxSlots = 4096;  // places of trainers of a job
   static constexpr size_t kMaxJobs = 64;     // records of one user; older ones are dropped
-  // Hosts of all jobs of one user, and of all users; records of old jobs are dropped for new ones.
+  // The maximum numbers of hosts in the jobs of one user, and of all users. Records of old jobs are
+  // dropped to make room for new ones.
   static constexpr size_t kMaxHostsOfUser = 2048, kMaxHostsOfAll = 8192;
   static constexpr size_t kMaxName = 256, kMaxReason = 512;  // bytes; longer texts are truncated
   // A job that has reported within this time is not dropped for another one of the same user.
@@ -33,29 +34,29 @@ class JobBoard {
   JobBoard(const JobBoard&) = delete;
   JobBoard& operator=(const JobBoard&) = delete;
 
-  // Keeps those of the hosts in `record` that are newer than what is known, and returns all that is
-  // known about the job. Throws Error(kInvalid) for a job id that is empty or too long, for a host
-  // outside the job and for a plan that is not the first host's or too long, Error(kDenied) for
-  // another secret or, without one, another user than those of the first report, and
-  // Error(kOverloaded) if there are too many jobs or hosts that have reported within
-  // kSilentSeconds. The caller has checked the secret with the job's other members.
+  // Stores the reports about hosts in `record` that are newer than the stored ones, and returns all
+  // reports about the job. Throws Error(kInvalid) for a job id that is empty or too long, for a
+  // host outside the job, and for a plan that does not come from the first host or is too long;
+  // Error(kDenied) if the secret or, for a job without a secret, the user differs from the first
+  // report's; and Error(kOverloaded) if there are too many jobs or hosts that have reported within
+  // kSilentSeconds. The caller must have checked the secret against the job's members.
   std::vector<JobHost> Report(JobRecord record, const std::string& secret, const Peer& peer);
 
   // Returns all jobs, by id.
   std::vector<JobRecord> Records() const;
 
-  // A job as the next process needs it.
+  // A job in the form in which it is stored for the next process.
   struct Kept {
     JobCredentials credentials;
-    JobRecord record;        // with its hosts; silent_seconds says nothing
+    JobRecord record;        // with its hosts; silent_seconds is not used
     double reported_at = 0;  // when the last report came, in seconds since 1970
   };
-  // Returns all jobs, by id.
+  // Returns all jobs, by id, in the form that Restore takes.
   std::vector<Kept> Jobs() const;
-  // Takes the jobs of the previous process, before the first report, but for those that were
-  // silent for 30 days. Takes all or none:
-  // throws Error(kInvalid) for a job that can't be or is there twice, and Error(kOverloaded) if
-  // there are too many that have reported within kSilentSeconds.
+  // Adds the jobs of the previous process, except jobs that were silent for 30 days. Must be called
+  // before the first report. Adds all jobs or none: throws Error(kInvalid) for a job that is
+  // invalid or occurs twice, and Error(kOverloaded) if there are too many jobs that have reported
+  // within kSilentSeconds.
   void Restore(std::vector<Kept> jobs);
   // Sets a function that is called, with the lock held, when a report has changed more than the
   // time of a job's last report.
@@ -70,13 +71,15 @@ class JobBoard {
   };
   // Returns a job, which is made if it is not known. Throws what Report throws.
   Job& FindOrAdd(const JobRecord& record, JobCredentials credentials) GRAPHD_REQUIRES(mutex_);
-  // Takes a report about a host of the job if it is newer than what is known. Returns whether
-  // anything but its number is new.
+  // Stores a report about a host of the job if it is newer than the stored report. Returns whether
+  // anything but its sequence number has changed.
   static bool Take(JobHost host, Job& job);
-  // Drops silent jobs of the user, and then of all, until a job on `num_hosts` hosts has room.
+  // Drops silent jobs of the user, and then of all users, until there is room for a job on
+  // `num_hosts` hosts.
   void MakeRoom(const JobCredentials& owner, size_t num_hosts) GRAPHD_REQUIRES(mutex_);
-  // Drops the job that has been silent for longest, of those of `owner` if it is not null. Throws
-  // Error(kOverloaded), which says what the board keeps, if that one has reported a short time ago.
+  // Drops the job that has been silent for longest; if `owner` is not null, of the owner's jobs.
+  // Throws Error(kOverloaded), whose message contains `kept`, if even that job has reported within
+  // kSilentSeconds.
   void DropOldest(const JobCredentials* owner, const std::string& kept) GRAPHD_REQUIRES(mutex_);
   static std::vector<JobHost> HostsOf(const Job& job);
 

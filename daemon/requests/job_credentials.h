@@ -31,7 +31,7 @@ struct JobCredentials {
   bool tells_who() const {
     return !secret_hash.empty() || uid || !certificate.empty() || has_secret;
   }
-  // Returns whether both have the same identity; secrets are not compared.
+  // Returns whether both credentials have the same identity; secrets are not compared.
   bool IsSamePeer(const JobCredentials& other) const {
     return uid == other.uid && certificate == other.certificate && has_secret == other.has_secret;
   }

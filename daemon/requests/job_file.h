@@ -8,9 +8,9 @@
 
 namespace graphd {
 
-// The file in which the credentials of a daemon's jobs outlive it, so that nobody else takes the
-// name of a job while its processes attach again. It is written when jobs come and go. Owned by the
-// main thread.
+// The file that stores the credentials of a daemon's jobs for the next process of the daemon, so
+// that nobody else can take the name of a job while the job's processes attach again. It is written
+// when jobs come and go. Owned by the main thread.
 class JobFile {
  public:
   // Reads the file, which may be missing, as KeptFile does.
@@ -19,8 +19,8 @@ class JobFile {
   JobFile(const JobFile&) = delete;
   JobFile& operator=(const JobFile&) = delete;
 
-  // Tells the registry the jobs of the file, and writes it from now on. The registry must live
-  // longer.
+  // Passes the jobs of the file to the registry, and from now on writes the file when the registry
+  // changes. The registry must outlive this object.
   void Keep(JobRegistry& registry);
 
   // Convert between credentials and the file's text. FromText throws Error(kCorrupt).

@@ -9,11 +9,11 @@
 
 namespace graphd {
 
-// The file in which the records of a daemon's JobBoard outlive it: the reports of supervisors about
-// jobs, also about those that have ended, whose supervisors tell nothing again. Half a second after
-// a report with news at the latest, a thread of its own (KeptFile) begins to write all records;
-// reports without news don't count, and data threads wait for the copy of the board at most.
-// Secrets of jobs are not in the file, but their hashes. Owned by the main thread.
+// The file that stores the records of a daemon's JobBoard for the next process of the daemon. It
+// includes jobs that have ended, whose supervisors do not report again. At most half a second after
+// a report with news, a thread of the file (KeptFile) begins to write all records. Reports without
+// news are not written. Data threads wait at most until the board is copied. The file contains
+// hashes of the jobs' secrets, not the secrets. Owned by the main thread.
 class JobRecordFile {
  public:
   static constexpr size_t kMaxBytes = size_t{16} << 20;  // jobs silent for longest are left out
@@ -23,8 +23,9 @@ class JobRecordFile {
   JobRecordFile(const JobRecordFile&) = delete;
   JobRecordFile& operator=(const JobRecordFile&) = delete;
 
-  // Gives the board the jobs of the file, if it is there and not damaged, and writes it from now
-  // on. The board must not have been used yet, and live longer.
+  // Passes the jobs of the file, if it exists and is not damaged, to the board, and from now on
+  // writes the file when the board changes. The board must not have been used yet, and must outlive
+  // this object.
   void Keep(JobBoard& board);
 
   // Convert between jobs and the file's bytes. FromBytes throws Error(kCorrupt) or Error(kInvalid).

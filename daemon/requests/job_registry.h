@@ -37,8 +37,8 @@ class JobRegistry {
     virtual void OnJobEnded(const std::string& job_id) { static_cast<void>(job_id); }
     // Reports that a trainer has left its job.
     virtual void TrainerLeft(const std::string& job_id, int rank) = 0;
-    // Reports that the first trainer of a later attempt attaches: those of earlier ones have ended,
-    // or are to change nothing any more.
+    // Reports that the first trainer of a later attempt attaches. Trainers of earlier attempts have
+    // ended, or must not change anything any more.
     virtual void OnAttemptBegun(const std::string& job_id, uint32_t attempt) = 0;
   };
 
@@ -56,11 +56,11 @@ class JobRegistry {
     ~Membership();
     Membership(const Membership&) = delete;
     Membership& operator=(const Membership&) = delete;
-    // Returns a promise that is fulfilled when every trainer of the job waits here. It fails with
-    // Error(kUnavailable) when a trainer has left, and after `timeout`, if that is not 0, with
-    // Error(kDeadline), which names the ranks that have not come. Either all trainers that wait
-    // here pass or none: one whose timeout has failed is no longer counted. Call on the timer's
-    // thread.
+    // Enters the job's barrier. Returns a promise that is fulfilled when every trainer of the job
+    // waits in the barrier. It fails with Error(kUnavailable) when a trainer has left, and after
+    // `timeout`, unless that is 0, with Error(kDeadline), which names the ranks that have not come.
+    // Either all trainers that wait pass the barrier or none; a trainer whose timeout has passed no
+    // longer counts as waiting. Must be called on the timer's thread.
     kj::Promise<void> Barrier(kj::Timer& timer, std::chrono::milliseconds timeout);
 
     // Adds what the member has read in mapped memory to the counts of its job.
@@ -70,7 +70,7 @@ class JobRegistry {
     // Returns a number that the job has while it exists, and no job before or after it.
     uint64_t job_number() const noexcept { return job_number_; }
     uint64_t key() const noexcept { return key_; }  // unique to this connection
-    // Returns what counts the requests of the job; they may outlive it.
+    // Returns the counters of the job's requests, which may outlive the job.
     const std::shared_ptr<JobCounters>& counters() const noexcept { return counters_; }
     JobRole role() const noexcept { return role_; }
     int rank() const noexcept { return rank_; }
@@ -99,21 +99,25 @@ class JobRegistry {
     const uint32_t attempt_;
   };
 
-  // Throws Error(kInvalid) if one of them is too long, or the id is not UTF-8.
+  // Throws Error(kInvalid) if the id or the secret is too long, or the id is not UTF-8.
   static void CheckSizes(const std::string& job_id, const std::string& secret);
 
-  // Adds a member. The first one decides the job's secret and user, which are remembered for
-  // kRememberSeconds after the last one has left, because the job's tensors exist for so long.
-  // `on_end`, if given, is called without the lock when an operator ends the job, or when a trainer
-  // of a later attempt attaches, so that those of earlier ones change nothing any more; it must not
-  // throw. Throws Error(kDenied) for another secret or, if there is none, another user, for a job
-  // that an operator has ended, and for a new one while jobs are refused; Error(kInvalid) for a
+  // Adds a member. The first member of a job decides the job's secret and user, which are
+  // remembered for kRememberSeconds after the last member has left, because the job's tensors exist
+  // for so long. `on_end`, if given, is called without the lock when an operator ends the job, or
+  // when a trainer of a later attempt attaches, so that this member changes nothing any more; it
+  // must not throw.
+  //
+  // When a trainer of a later attempt attaches, the registry forgets the trainers of earlier
+  // attempts: they no longer count as attached or as having left, and the world may have another
+  // size. A trainer of an earlier attempt is refused with Error(kDenied), so that it does not try
+  // again.
+  //
+  // Throws Error(kDenied) for another secret or, if the job has no secret, another user, for a job
+  // that an operator has ended, and for a new job while jobs are refused; Error(kInvalid) for a
   // rank outside the world, a world of more than kMaxWorldSize or a world size other than the
-  // job's, Error(kExists) for a rank that is attached already. A trainer of a later attempt forgets
-  // those of earlier ones: they no longer count as attached or as having left, and the world may
-  // have another size. One of an earlier attempt is refused with Error(kDenied), so that it does
-  // not try again. Throws Error(kOverloaded) beyond kMaxJobs or kMaxMembers, Error(kUnavailable)
-  // once the daemon shuts down.
+  // job's; Error(kExists) for a rank that is attached already; Error(kOverloaded) beyond kMaxJobs
+  // or kMaxMembers; Error(kUnavailable) once the daemon shuts down.
   std::unique_ptr<Membership> Join(JobMember member, const Peer& peer,
                                    std::function<void()> on_end = {});
 
@@ -122,9 +126,9 @@ class JobRegistry {
   // remembered, and Error(kDenied) for another secret or, if there is none, another user.
   void CheckReport(const std::string& job_id, const std::string& secret, const Peer& peer);
 
-  // Refuses new jobs from now on, or takes them again. Jobs that are attached or remembered, and
-  // graphctl's own (kToolJobPrefix), are still admitted. Returns whether anything changes;
-  // `seconds` of `drained` makes no difference.
+  // Refuses new jobs from now on if `drained` is given, or else accepts them again. Jobs that are
+  // attached or remembered, and graphctl's own jobs (kToolJobPrefix), are still admitted. Returns
+  // whether anything changes; DrainStatus::seconds is not compared.
   bool SetDrained(std::optional<DrainStatus> drained);
   std::optional<DrainStatus> drained() const;
 
@@ -134,7 +138,7 @@ class JobRegistry {
   // that exist.
   size_t End(const std::string& job_id, const std::string& why);
 
-  // Takes the credentials of the jobs of the previous process, as if they had left just now.
+  // Remembers the credentials of the previous process's jobs, as if these jobs had left just now.
   void Expect(CredentialsOfJobs jobs);
   // Returns the credentials of all jobs that are attached or remembered.
   CredentialsOfJobs Credentials() const;
@@ -177,8 +181,8 @@ class JobRegistry {
     std::string command;
     uint64_t number = 0;
     int world_size = 0;          // number of trainers in the attempt `world_attempt`
-    uint32_t world_attempt = 0;  // the latest that a member has attached with
-    uint32_t attempt = 0;        // the latest that a trainer has attached with
+    uint32_t world_attempt = 0;  // the latest attempt of all members that have attached
+    uint32_t attempt = 0;        // the latest attempt of all trainers that have attached
     Clock::time_point since = Clock::now();
     MappedReads mapped_reads;
     std::shared_ptr<JobCounters> counters = std::make_shared<JobCounters>();
@@ -204,7 +208,8 @@ class JobRegistry {
   std::unique_ptr<Membership> Add(JobMember member, const Peer& peer, std::function<void()> on_end,
                                   Callbacks& afterwards) GRAPHD_REQUIRES(mutex_);
   void Begin(Job& job, const JobMember& member, Callbacks& outdated) GRAPHD_REQUIRES(mutex_);
-  // Throws Error(kDenied) if an operator has ended the job, or new jobs are refused and it is one.
+  // Throws Error(kDenied) if an operator has ended the job, or if the job is new and new jobs are
+  // refused.
   void CheckWanted(const std::string& job_id) GRAPHD_REQUIRES(mutex_);
 
   // Returns the credentials of a job that is attached or that has left a short while ago.

@@ -12,10 +12,10 @@
 
 namespace graphd {
 
-// A file of the state directory by which something outlives the daemon, and which only the daemon's
-// user can write. It is replaced as a whole, by a thread of its own: nobody waits for the disk, and
-// changes that come within a pause are written together. A disk that fails is logged once, and
-// tried again every few seconds. Owned by the main thread.
+// A file of the state directory that keeps data for the next process of the daemon, and that only
+// the daemon's user can write. A thread of its own replaces the whole file, so that no other thread
+// waits for the disk. Changes that come within a pause are written together. A failure of the disk
+// is logged once, and writing is tried again every few seconds. Owned by the main thread.
 class KeptFile {
  public:
   struct Settings {
@@ -34,13 +34,13 @@ class KeptFile {
   KeptFile(const KeptFile&) = delete;
   KeptFile& operator=(const KeptFile&) = delete;
 
-  // Calls `take` with the file's bytes; does nothing if there is no file. A file for which `take`
-  // throws or that others could have written is logged, and renamed to PATH.damaged, so that it is
-  // not overwritten. One that can't be read is only logged.
+  // Calls `take` with the file's bytes; does nothing if there is no file. If `take` throws, or if
+  // another user could have written the file, logs the reason and renames the file to PATH.damaged,
+  // so that it is not overwritten. If the file can't be read, only logs the reason.
   void Read(const std::function<void(std::string_view)>& take) const;
 
-  // Starts the thread, which calls `contents` after NoteChange and writes what it returns. May be
-  // called once.
+  // Starts the thread, which calls `contents` after NoteChange was called, and writes the returned
+  // bytes. May be called once.
   void Start(std::function<std::string()> contents);
   // Makes the thread write the file again. Any thread may call it; it does not wait.
   void NoteChange();

@@ -9,13 +9,13 @@
 
 namespace graphd {
 
-// Returns free heap memory and idle buffers to the system. Used by the main thread.
+// The task of the main thread that returns free heap memory and idle buffers to the system.
 class MemoryTrimmer {
  public:
-  // Run() is called once per period.
+  // The period at which Run() is called.
   static constexpr std::chrono::seconds kPeriod{5};
-  // Buffers that were idle for this time are unmapped: longer than the pause between two epochs of
-  // a training job, in which the next one would need them again.
+  // The time after which idle buffers are unmapped. It is longer than the pause between two epochs
+  // of a training job, because the next epoch needs the buffers again.
   static constexpr std::chrono::seconds kIdleTime{10};
 
   explicit MemoryTrimmer(std::shared_ptr<BufferPool> buffers) : buffers_(std::move(buffers)) {}

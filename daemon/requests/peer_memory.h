@@ -10,9 +10,9 @@
 
 namespace graphd {
 
-// The memory that clients may make this daemon keep: an account for each connection, whose bytes
-// also count for the account of its job (or of clients without a job), and for the account of all
-// clients. Owned by the main thread; thread-safe.
+// The memory that the daemon holds because of its clients. Each connection has an account, whose
+// bytes also count towards the account of its job (or of clients without a job) and the account of
+// all clients. Owned by the main thread; thread-safe.
 class PeerMemory {
  public:
   explicit PeerMemory(uint64_t limit);
@@ -32,8 +32,8 @@ class PeerMemory {
   // released.
   void SetLimit(uint64_t limit) noexcept { all_->SetLimit(limit); }
 
-  // Returns the limit for a machine or a cgroup with this memory: an eighth of it or 2 GiB,
-  // whichever is more, but at most half of it.
+  // Returns the limit for a machine or a cgroup with this memory: an eighth of the memory or 2 GiB,
+  // whichever is more, but at most half of the memory.
   static uint64_t DefaultLimit(uint64_t memory);
 
  private:

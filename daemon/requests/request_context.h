@@ -45,7 +45,7 @@ class RequestContext {
   }
   // Returns the pool for this client, which charges its account.
   const std::shared_ptr<BufferPool>& buffers() const noexcept { return buffers_; }
-  // Returns a charge of nothing yet, for memory that is not of the pool.
+  // Returns an empty charge, to which memory that is not from the pool can be added.
   MemoryCharge NewCharge() const { return MemoryCharge(buffers_->account()); }
   const std::shared_ptr<Outbox>& outbox() const noexcept { return outbox_; }
   const std::shared_ptr<Inbox>& inbox() const noexcept { return inbox_; }
@@ -58,8 +58,8 @@ class RequestContext {
   // Returns the client's job and its weight, for the pools.
   const JobShare& job() const noexcept { return job_; }
 
-  // Throws Error(kDenied) unless the client is connected by the Unix socket, which memory can be
-  // shared over.
+  // Throws Error(kDenied) unless the client is connected by the Unix socket, over which memory can
+  // be shared.
   void RequireUnixSocket() const;
   // Throws Error(kDenied) unless the client has the role; `action` completes "may not".
   void Require(Role least, const char* action) const { access_.Require(peer_, least, action); }

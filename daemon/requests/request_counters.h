@@ -13,14 +13,14 @@
 
 namespace graphd {
 
-// The kinds of requests whose times are told apart.
+// The kinds of requests whose times are measured separately.
 enum class RequestKind {
   kSample,
   kGather,
   kEdges,
   kReadRows,
   kChangeRows,
-  kStep,  // changes that wait for those of all trainers
+  kStep,  // synchronous steps, which wait for the changes of all trainers
   kBarrier,
   kOther,
 };

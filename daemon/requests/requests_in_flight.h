@@ -81,8 +81,9 @@ class ClientRequests : public std::enable_shared_from_this<ClientRequests> {
   size_t NumUnderWay() const;
   // Appends the requests, the oldest first, with their ages at `now`.
   void AppendTo(Clock::time_point now, std::vector<RequestStatus>& out) const;
-  // Writes a request that has failed to the log: as a warning if the reason is the daemon's, as
-  // information if the client may not do it, and else, because the client knows, for debugging.
+  // Writes a request that has failed to the log: with level warning if the cause is in the daemon,
+  // with level info if the client was denied it, and otherwise with level debug, because the client
+  // gets the error.
   void LogFailed(const char* operation, const Error& error) const noexcept;
 
  private:
@@ -102,7 +103,7 @@ class RequestsInFlight {
  public:
   // Adds the requests of a client that attaches.
   std::shared_ptr<ClientRequests> Add(const JobRegistry::Membership& member, const Peer& peer);
-  // Returns the oldest requests, the oldest first, at most `most`, and the number of all.
+  // Returns at most `most` requests, the oldest first, and the number of all requests.
   OldestRequests Oldest(size_t most) const;
   // Refuses new requests of all clients from now on, because the daemon stops.
   void Refuse() noexcept { *refused_ = true; }

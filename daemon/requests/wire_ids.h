@@ -11,8 +11,8 @@
 #include "graph/type_ids.h"
 #include "wire/buffer_pool.h"
 
-// Checks of requests. The client is not trusted: values out of range are refused, and nothing is
-// allocated beyond the limits.
+// The checks of requests. The client is not trusted: values out of range are refused, and no memory
+// is allocated beyond the limits.
 
 namespace graphd {
 
@@ -24,7 +24,8 @@ inline constexpr size_t kMaxIds = size_t{1} << 22;
 class WireIds {
  public:
   WireIds() = default;
-  // Throws Error(kInvalid) unless the bytes are whole ids, Error(kOverloaded) for too many.
+  // Copies the ids. Throws Error(kInvalid) unless the bytes are whole ids, and Error(kOverloaded)
+  // if there are more than kMaxIds.
   WireIds(capnp::Data::Reader data, int64_t type_count, BufferPool& pool);
 
   size_t size() const noexcept { return count_; }

@@ -10,8 +10,8 @@ namespace graphd {
 // Owned by the main thread, which makes and stops it; each pool is thread-safe.
 class WorkerPools {
  public:
-  // `memory_is_bounded`: tensors have a memory limit, so changes and reads of rows may have to
-  // wait.
+  // `memory_is_bounded` tells that tensors have a memory limit, so that changes and reads of rows
+  // may have to wait.
   WorkerPools(size_t compute_threads, bool memory_is_bounded);
   WorkerPools(const WorkerPools&) = delete;
   WorkerPools& operator=(const WorkerPools&) = delete;
@@ -20,13 +20,14 @@ class WorkerPools {
   void Stop();
 
   ComputePool compute;
-  // Reads and changes of tensor rows that may wait for memory or for a full disk. No other requests
-  // wait behind them, nor do reads wait behind changes. Without threads if memory is not bounded.
+  // The pools for reads and changes of tensor rows, which may wait for memory or for a full disk.
+  // No other requests wait behind them, and reads do not wait behind changes. The pools have no
+  // threads if memory is not bounded.
   ComputePool row_reads, row_changes;
   ComputePool builds;   // one thread, for derived arrays: building one takes seconds
   ComputePool records;  // one thread: opens, changes and drops tensors, and looks at all memory
   ComputePool saves;    // checkpoints, which take as long as the disk needs
-  ComputePool status;   // one thread, for the daemon's status, which tells what else hangs
+  ComputePool status;   // one thread, for the daemon's status, even while other pools hang
 };
 
 }  // namespace graphd

@@ -13,22 +13,22 @@
 
 namespace graphd {
 
-// Passes the pushes of all jobs to the store, which does them in the order in which it gets them.
-// While several jobs push, each has only a push or a few small ones in the store, and the others
-// wait here, so that a push waits for little of what other jobs have sent; jobs share the bytes
-// pushed evenly. Pushes of one job stay in order. Thread-safe: one mutex, not held while the store
-// is called.
+// The queue through which the pushes of all jobs are passed to the store, which applies them in the
+// order in which it gets them. While several jobs push, each of them has only one push, or a few
+// small ones, in the store, and its other pushes wait here. A push therefore does not wait for much
+// that other jobs have sent, and jobs share the bytes pushed evenly. Pushes of one job stay in
+// order. Thread-safe: one mutex, which is not held while the store is called.
 class FairPushes : public std::enable_shared_from_this<FairPushes> {
  public:
   using Done = store::Pipeline::Done;
   // Passes a push to the store. Calls `done` when it is done, or throws. Must not wait.
   using Submit = std::function<void(Done done)>;
 
-  // A job's bytes that the store may have at a time while no other job pushes, and while others do;
-  // a single push may be larger.
+  // The maximum bytes of a job's pushes in the store while no other job pushes, and while other
+  // jobs push. A single push may be larger.
   static constexpr size_t kAloneBytes = size_t{32} << 20;
   static constexpr size_t kSharedBytes = size_t{1} << 20;
-  // Jobs push beside one another if their last pushes are no further apart than this: a trainer
+  // The time after its last push for which a job still counts as pushing, because a trainer
   // computes between two steps.
   static constexpr double kRecentSeconds = 2;
 
@@ -36,8 +36,8 @@ class FairPushes : public std::enable_shared_from_this<FairPushes> {
   FairPushes(const FairPushes&) = delete;
   FairPushes& operator=(const FairPushes&) = delete;
 
-  // Calls submit(done) at once or later, from this thread or one that has done another push. Passes
-  // the errors that it throws to `done`.
+  // Calls submit(done) at once or later, from this thread or from a thread that has completed
+  // another push. Errors that `submit` throws are passed to `done`.
   void Run(const JobShare& job, size_t bytes, Submit submit, Done done);
 
   // Fails the pushes that wait, and all later ones, with Error(kUnavailable).

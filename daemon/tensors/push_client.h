@@ -7,14 +7,15 @@
 
 namespace graphd {
 
-// The ids under which the store remembers which pushes it has applied. They depend on the job and
-// the table by way of SHA-256, so that no job can name the id of another one, and make the store
-// believe that the other's pushes were applied.
+// The ids under which the store remembers which pushes it has applied. They are SHA-256 hashes of
+// the job, the table and the client, so that no job can use an id of another job and make the store
+// believe that the other job's pushes were applied.
 
 // Returns the id of a client's pushes; `client` is the number that the client chose.
 store::ClientId ClientOfPushes(const std::string& job, uint32_t table,
                                const store::ClientId& client);
-// Returns the id that a job's steps are pushed under. Its sequence numbers are the steps.
+// Returns the id under which a job's synchronous steps are pushed. Its sequence numbers are the
+// numbers of the steps.
 store::ClientId ClientOfSteps(const std::string& job, uint32_t table);
 
 }  // namespace graphd

@@ -16,11 +16,12 @@
 
 namespace graphd {
 
-// The gate of synchronous steps: every trainer of a job adds its part of a step, and when all parts
-// have arrived they are pushed as one, ranks in order; so the result does not depend on the order
-// of arrival. Bulk synchronous (Valiant, "A bridging model for parallel computation", 1990): no
-// reader sees a step before every trainer has added its part. Owned by the main thread.
-// Thread-safe: one mutex for each job's steps of a table, and one for the map of them.
+// The gate of synchronous steps. Every trainer of a job adds its part of a step. When all parts
+// have arrived, they are pushed as one push, in the order of ranks, so that the result does not
+// depend on the order of arrival. This is bulk synchronous parallelism (Valiant, "A bridging model
+// for parallel computation", 1990): no reader sees a step before every trainer has added its part.
+// Owned by the main thread. Thread-safe: one mutex for each job's steps of a table, and one for the
+// map of these steps.
 class StepGate {
  public:
   // The part of a step that one trainer sends: rows of the partition, and a payload as in Push.
@@ -28,7 +29,7 @@ class StepGate {
     std::vector<int64_t> rows;
     std::span<const std::byte> payload;
     std::shared_ptr<const void> owner;  // keeps the payload alive
-    // The account that the part's memory is charged to, and the joined step's; null: none.
+    // The account to which the memory of the part and of the joined step is charged; null: none.
     std::shared_ptr<MemoryAccount> account = nullptr;
     JobShare share{};
   };
@@ -39,9 +40,10 @@ class StepGate {
     uint32_t attempt = 0;
   };
 
-  // The limit on a job's parts that wait. Parts beyond it are refused, and those that wait while
-  // the job uses more than half of its share of memory, except a part that completes a step: parts
-  // must leave room for those that they wait for.
+  // The maximum bytes of a job's waiting parts. Parts beyond it are refused. A part that would have
+  // to wait is also refused while the job uses more than half of its share of memory, because
+  // waiting parts must leave room for the parts that they wait for. A part that completes a step is
+  // always accepted.
   static constexpr size_t kMaxWaitingBytes = size_t{512} << 20;
 
   // `host` outlives the gate.
@@ -61,8 +63,8 @@ class StepGate {
   uint64_t LastStep(const store::TensorHost::SharePtr& share, const std::string& job) const;
   void OnJobJoined(const std::string& job);
   void TrainerLeft(const std::string& job, int rank);
-  // Drops the parts of earlier attempts, and refuses those that come later: a thread may have begun
-  // to add one before its trainer's connection was closed.
+  // Drops the parts of earlier attempts, and refuses parts of earlier attempts that arrive from now
+  // on, because a thread may have begun to add a part before its trainer's connection was closed.
   void OnAttemptBegun(const std::string& job, uint32_t attempt);
   void OnJobLeft(const std::string& job);
 
@@ -86,7 +88,7 @@ class StepGate {
     // The last step that was pushed; while pushes are held, the store may not have it yet.
     std::weak_ptr<JoinedStep> pushed GRAPHD_GUARDED_BY(mutex);
     bool over GRAPHD_GUARDED_BY(mutex) = false;     // the job has left
-    uint32_t attempt GRAPHD_GUARDED_BY(mutex) = 0;  // parts of earlier ones are refused
+    uint32_t attempt GRAPHD_GUARDED_BY(mutex) = 0;  // parts of earlier attempts are refused
     Mutex pushing{Mutex::kHeldLong};  // held while a step is pushed, to keep steps in order
   };
   using Key = std::pair<std::string, uint32_t>;  // job, table
@@ -109,7 +111,7 @@ class StepGate {
     std::shared_ptr<std::atomic<size_t>> waiting_bytes = std::make_shared<std::atomic<size_t>>(0);
     uint32_t attempt = 0;
   };
-  // Attached jobs; parts of others would never be removed.
+  // The attached jobs. Parts of other jobs are not accepted, because they would never be removed.
   std::map<std::string, Job> jobs_ GRAPHD_GUARDED_BY(mutex_);
   std::map<Key, std::shared_ptr<Gate>> gates_ GRAPHD_GUARDED_BY(mutex_);
 };

@@ -80,7 +80,7 @@ class TensorService {
  private:
   struct RowChange;
   using WeakTable = std::weak_ptr<const store::Table>;  // it may be dropped at any time
-  // Checks a request to change rows, and takes what it needs of the message.
+  // Checks a request to change rows, and copies what it needs from the message.
   template <class Params>
   std::shared_ptr<RowChange> ReadChange(const Params& params);
   void ReadPayload(capnp::Data::Reader payload, wire::SharedPayload::Reader shared,
@@ -89,8 +89,8 @@ class TensorService {
   // RequestContext::Execute.
   kj::Promise<void> ExecuteOnRows(const RequestPtr& request, ComputePool& pool, size_t work,
                                   size_t num_slices, ComputePool::Slice run);
-  // Returns a promise that is never fulfilled. It fails once the store has stalled for seconds,
-  // with the reason; otherwise a client would only learn that no answer came.
+  // Returns a promise that is never fulfilled. Once the store has stalled for seconds, it fails
+  // with the reason, so that the client learns more than that no answer came.
   kj::Promise<void> FailIfStalled(std::string tensor);
   // Returns a promise that is fulfilled when the table's memory is prepared, when it is dropped, or
   // at `end`.
