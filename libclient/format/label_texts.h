@@ -9,7 +9,7 @@
 namespace graphd {
 
 // Files of the texts that labels stand for: directory/<graph_name>.<type>.<feature>.labels.txt.gz
-// has one text per line; line i (from 0) has that of label i.
+// has one text per line; line i (from 0) has the text of label i.
 
 // Throws Error(kInvalid) if a feature with labels or its type has a name with a slash.
 void CheckLabelTexts(const std::string& graph_name, const RawGraph& graph);
@@ -32,7 +32,7 @@ std::vector<std::string> ListLabelTexts(const PartConfig& config);
 // Copies the files of a part config beside another one of the same graph name.
 void CopyLabelTexts(const PartConfig& config, const std::string& directory);
 
-// Removes the files that an earlier graph of that name left.
+// Removes the files that an earlier graph of this name has left.
 void RemoveLabelTexts(const std::string& directory, const std::string& graph_name);
 
 }  // namespace graphd

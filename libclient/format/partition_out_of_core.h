@@ -9,16 +9,16 @@
 #include "format/io/spill_files.h"
 #include "format/partitioner.h"
 
-// Partitions a graph that is larger than the memory: what PartitionGraph holds in memory is kept in
-// files, in <output>/<graph_name>.partitioning, which is removed at the end. The partitions have
-// the same bytes as those of PartitionGraph.
+// The partitioning of a graph that is larger than the memory. The data that PartitionGraph holds in
+// memory is kept in files, in <output>/<graph_name>.partitioning, which is removed at the end. The
+// partitions have the same bytes as the partitions that PartitionGraph writes.
 //
 // Memory holds 8 bytes for each node, or 16 and more while ldg or fennel assigns nodes, and the
-// names of nodes while the input is read. Everything else adapts to what is left: edges are sorted
-// by parts (external/spilled_edges.h), and rows of features go through buffers.
+// names of nodes while the input is read. Everything else adapts to the remaining memory: edges are
+// sorted in parts (external/spilled_edges.h), and rows of features go through buffers.
 //
-// A run that was killed continues when it is repeated: behind the last complete step, or, while
-// partitions are written, the last complete partition.
+// If a run that was killed is repeated, it continues after its last complete step or, if partitions
+// were being written, after the last complete partition.
 
 namespace graphd {
 
@@ -32,9 +32,9 @@ struct GraphSource {
 
 // Partitions the graph with at most `memory` bytes of resident memory, those of the program and of
 // mapped files included. Throws as PartitionGraph does; Error(kInvalid) for DGL's format and for
-// several trainers per machine; Error(kOverloaded) with the least that is needed if `memory` is too
-// small or the disk has too little room; Error(kExists) if the state of another run is there and
-// options.force is not set.
+// several trainers per machine; Error(kOverloaded), which names the least amount that is needed, if
+// `memory` is too small or the disk has too little room; Error(kExists) if the directory has the
+// state of another run and options.force is not set.
 PartitionSummary PartitionOutOfCore(const GraphSource& source, const PartitionOptions& options,
                                     uint64_t memory);
 

@@ -24,7 +24,7 @@
 // stored in the narrowest dtype that holds them.
 //
 // With several trainers per machine, nodes and edges get the int64 feature "trainer_id", as in DGL:
-// 0 .. num_parts * T - 1; an edge has that of its destination.
+// 0 .. num_parts * T - 1. An edge has the trainer of its destination.
 //
 // Memory holds the input graph and 8 bytes per edge (10 while they are sorted), and before that the
 // data of the partition method. All cores sort; one thread does the rest.

@@ -15,8 +15,8 @@
 
 namespace graphd {
 
-// The most numbers in a list of a feature: a row without a list takes as many, and nothing in the
-// input.
+// The maximum length of the lists of a feature. It is bounded because a row without a list takes as
+// much memory as other rows, but nothing in the input.
 inline constexpr int64_t kMaxListSize = int64_t{1} << 20;
 
 struct ArrowBuffer {
@@ -73,17 +73,19 @@ class ArrowStream {
  public:
   virtual ~ArrowStream() = default;
   virtual const std::vector<ArrowField>& fields() const = 0;
-  // Reads the next batch, whose columns are those of fields() and checked. Returns false at the
+  // Reads the next batch. Its columns correspond to fields(), and are checked. Returns false at the
   // end.
   virtual bool Next(ArrowBatch& batch) = 0;
 };
 
-// Checks what a column says of itself: numbers of rows, nulls and buffers. CheckColumn does so,
-// too; a part of a column (Slice) does not have all of it. Throws Error(kCorrupt).
+// Checks a column's numbers of rows, nulls and buffers. CheckColumn does this, too, but a part of a
+// column (Slice) no longer has all of these numbers: check them before Slice is called. Throws
+// Error(kCorrupt).
 void CheckCounts(const ArrowColumn& column, const std::string& name);
 
 // Checks everything that the functions above rely on: numbers of buffers and children, sizes where
-// they are known, offsets, indices of dictionaries. Throws Error(kCorrupt); `name` is the column's.
+// they are known, offsets, and indices of dictionaries. Throws Error(kCorrupt); `name` is the name
+// of the column in messages.
 void CheckColumn(const ArrowColumn& column, const std::string& name);
 
 // Calls f(T{}) with the C++ type of a number's dtype; half floats are uint16_t, and their bits are

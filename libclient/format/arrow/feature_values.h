@@ -16,14 +16,14 @@
 
 namespace graphd {
 
-// The choice of a feature's dtype if it is read from typed columns: that which the same numbers
-// would get as text (NumberColumn), or that of the columns.
+// The choice of a feature's dtype if it is read from typed columns: kAsText is the dtype that the
+// same numbers would get if they were text (NumberColumn), and kKept is the dtype of the columns.
 enum class FeatureDTypes { kAsText, kKept };
 
 // The numbers of one feature while its rows are read, as cells of text or as typed columns:
 // numbers, bools, dictionaries of either, lists of numbers, and texts, which become labels 0, 1, 2
-// ... in the order of the dictionary or, without one, of their first appearance. Nulls and empty
-// cells are NaN. Not thread-safe.
+// ... in the order of the dictionary or, without a dictionary, of their first appearance. Nulls and
+// empty cells are NaN. Not thread-safe.
 class FeatureValues {
  public:
   // With `spill`, the numbers are kept in files there (TensorBuilder).
@@ -35,9 +35,9 @@ class FeatureValues {
         spill_(spill) {}
 
   // Accepts text that is not a number: if the first cell that is not empty is not a number, all
-  // cells become labels. Dictionaries of text are accepted anyway. Has no effect on masks, features
-  // whose name ends in "_mask": labels of "yes" and "no" would be a mask, but an inverted one if
-  // "yes" comes first.
+  // cells become labels. Dictionaries of text are always accepted. Has no effect on masks, which
+  // are the features whose names end in "_mask": the labels of "yes" and "no" would be a mask, but
+  // an inverted one if "yes" comes first.
   void AcceptTexts() noexcept { accepts_texts_ = !is_mask(); }
 
   // Appends a cell of text. Returns false if it can't be appended; Problem says why.
@@ -49,26 +49,26 @@ class FeatureValues {
   }
   // Returns the end of the sentence "'<cell>' in column '<name>' ..." for a cell that was refused.
   std::string Problem(std::string_view cell) const;
-  // Returns the end of such a sentence for the first text if the texts of the rows so far are
-  // probably not labels, because most of them are numbers, or because there are many and most are
-  // different. Otherwise returns "". Call it after the last row. Texts of a dictionary are always
-  // labels.
+  // Returns the end of the same sentence for the first text if the texts are probably not labels,
+  // because most of them are numbers, or because there are many and most are different. Otherwise
+  // returns "". Must be called after the last row. Texts of a dictionary are always labels.
   std::string Doubt() const;
-  // Returns whether the place of the first text is to be set: it has just been appended as a cell.
+  // Returns whether SetPlace must be called, because the first text has just been appended as a
+  // cell.
   bool needs_place() const noexcept { return from_texts_ && place_.empty(); }
   void SetPlace(std::string place) { place_ = std::move(place); }
   // Returns the place of the first text, such as "users.csv:2"; "" if there are no texts.
   const std::string& place() const noexcept { return place_; }
 
-  // Appends the rows of columns: one, or several that together are one feature, in which case none
-  // has lists. `source` and `first_row`, the row of the table at which the batch begins, are for
-  // messages. `owner` keeps the columns' memory alive: a single batch of the right dtype is not
-  // copied. Throws Error(kInvalid) for types that are not numbers, with the remedy, and
+  // Appends the rows of one column, or of several columns without lists that together are one
+  // feature. `source` and `first_row`, the row of the table at which the batch begins, are for
+  // messages. `owner` keeps the columns' memory alive, because a single batch of the right dtype is
+  // not copied. Throws Error(kInvalid) for types that are not numbers, with the remedy, and
   // Error(kCorrupt) for lists of different lengths and text that is not a number.
   void Append(std::span<const ArrowColumn* const> columns, const std::shared_ptr<void>& owner,
               const std::string& source, int64_t first_row);
 
-  // Returns the numbers in each row of lists; 0 before the first list.
+  // Returns how many numbers each list has, or 0 before the first list.
   int64_t list_size() const noexcept { return list_size_.value_or(0); }
   // Returns the number of nulls and empty cells.
   uint64_t missing() const noexcept { return missing_; }
@@ -77,8 +77,8 @@ class FeatureValues {
 
   bool is_mask() const noexcept { return name_.ends_with("_mask"); }
 
-  // Returns all numbers. `mask` is that of NumberColumn::Finish, and has an effect for kAsText
-  // only.
+  // Returns all numbers. `mask` has the meaning that it has for NumberColumn::Finish, and has an
+  // effect for kAsText only.
   Tensor Finish(std::vector<int64_t> shape, bool mask) &&;
 
  private:
@@ -120,7 +120,7 @@ class FeatureValues {
   std::string place_;
   uint64_t missing_ = 0;
   std::optional<Pending> pending_;
-  // At most one of the following has the numbers: of one dtype, or of one that is yet unknown.
+  // At most one of these has the numbers: the first if their dtype is known, else the second.
   std::optional<TensorBuilder> typed_;
   std::optional<NumberColumn> numbers_;
   std::optional<int64_t> list_size_;

@@ -24,7 +24,7 @@ namespace graphd {
 // A view of an array in a mapped file, which must outlive it.
 struct DglArray {
   DType dtype = DType::kInt64;
-  std::vector<int64_t> shape;  // no negative extents; the product of those > 0 is < 2^56
+  std::vector<int64_t> shape;  // no dimension is negative; the product of those > 0 is < 2^56
   std::span<const std::byte> data;
   uint64_t offset = 0;  // offset of `data` in the file
 

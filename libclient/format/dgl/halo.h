@@ -54,8 +54,8 @@ class DglHalo {
   // Calls f(Edge) for each edge by local id.
   template <class F>
   void ForEachEdge(F&& f) const;
-  // Calls f for the same edges, ordered by the local id of their destination, then by their own,
-  // and end_of_row() once per destination, after its edges if it has any.
+  // Calls f(Edge) for each edge, ordered by the local id of the destination and then by the local
+  // id of the edge, and end_of_row() once for each destination, after its edges if it has any.
   template <class F, class G>
   void ForEachRow(F&& f, G&& end_of_row) const;
 

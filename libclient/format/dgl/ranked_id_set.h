@@ -14,7 +14,7 @@ class RankedIdSet {
   explicit RankedIdSet(int64_t bound) : words_(static_cast<size_t>((bound + 63) / 64)) {}
 
   bool Contains(int64_t id) const { return words_[Word(id)] & Bit(id); }
-  // Returns whether the id is new.
+  // Inserts an id. Returns whether it is new.
   bool Insert(int64_t id) {
     uint64_t& word = words_[Word(id)];
     const bool is_new = !(word & Bit(id));

@@ -11,8 +11,8 @@
 #include "format/native/encoder.h"
 
 // The numbers of a feature that is given as a column of an Arrow table, of which each process has
-// some rows. Summaries of all rows determine the dtype and the encoding; these are what graphctl
-// partition chooses for the same column of a Parquet file.
+// some rows. Summaries of all rows determine the dtype and the encoding of the feature. They are
+// the same as graphctl partition chooses for the same column of a Parquet file.
 
 namespace graphd {
 
@@ -39,9 +39,9 @@ ColumnSummary SummaryOf(const ArrowType& type, const std::string& column_name);
 // lists of different lengths.
 void Summarize(const ArrowColumn& column, const std::string& column_name, ColumnSummary& summary);
 
-// Appends the rows begin .. end - 1 of a column, as numbers of feature.encoding.dtype, to `to`;
-// nulls are NaN. Throws Error(kInvalid) if they have a null, a number or a list that the plan does
-// not allow.
+// Appends the rows begin .. end - 1 of a column to `to`, as numbers of feature.encoding.dtype;
+// nulls become NaN. Throws Error(kInvalid) if the rows have a null, a number or a list that the
+// plan does not allow.
 void AppendNumbers(const ArrowColumn& column, int64_t begin, int64_t end,
                    const PlannedFeature& feature, std::vector<std::byte>& to);
 

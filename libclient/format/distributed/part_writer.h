@@ -14,8 +14,9 @@
 
 namespace graphd {
 
-// Sums of the ids of nodes or edges, modulo 2^64, which tell whether several processes have written
-// each id of 0 .. count - 1 once: those of all of them are added and compared with the formulas.
+// The sums of the ids of nodes or edges, modulo 2^64. They show whether several processes have
+// written each id of 0 .. count - 1 once: the sums of all processes are added up and compared with
+// the sums that the formulas give for these ids.
 struct IdSums {
   uint64_t count = 0, ids = 0, squares = 0;
   void Add(int64_t id) noexcept {
@@ -35,9 +36,9 @@ struct IdSums {
 // thread-safe. Throws Error if a write fails.
 class PartWriter {
  public:
-  // Creates files with temporary names in `directory`, which must exist: a task that outlives its
-  // run must not create it again. Throws Error(kInvalid) for a plan that Check refuses and a
-  // partition that it does not have.
+  // Creates files with temporary names in `directory`. The directory must exist, because a task
+  // that outlives its run must not create it again. Throws Error(kInvalid) for a plan that
+  // GraphPlan::Check refuses, and for a partition that the plan does not have.
   PartWriter(GraphPlan plan, PartId part, std::string directory);
   // Removes the temporary files unless Finish was called.
   ~PartWriter();
@@ -45,8 +46,9 @@ class PartWriter {
   PartWriter& operator=(const PartWriter&) = delete;
 
   // Appends nodes by ascending id. The columns are the id, int64, and the features in the plan's
-  // order. The following throw Error(kInvalid) for rows in another order, or more or fewer than
-  // planned, for ids that the graph does not have, and for columns that AppendNumbers refuses.
+  // order. This function and the next two throw Error(kInvalid) for rows in another order, for more
+  // or fewer rows than planned, for ids that the graph does not have, and for columns that
+  // AppendNumbers refuses.
   void AddNodes(NodeTypeId ntype, const ArrowBatch& batch);
   // Appends edges by ascending (destination, source, edge). The columns are the destination's id,
   // the source's new id, and the edge's id, int64 each, and the features.
@@ -94,7 +96,7 @@ class PartWriter {
   std::optional<EdgeSegmentWriter> edge_files_;
   std::vector<std::vector<int64_t>> own_ids_;  // by node type, ascending
   std::vector<IdSums> node_sums_, edge_sums_;  // by type
-  int32_t etype_ = -1;                         // the current one
+  int32_t etype_ = -1;                         // the current edge type
   int64_t edges_ = 0;                          // edges of the current type so far
   size_t node_ = 0;                            // the row of the destination that gets edges
   uint64_t degree_ = 0;                        // the number of its edges so far

@@ -5,15 +5,15 @@
 
 namespace graphd {
 
-// The files that a run writes itself: those of a graph in a directory.
+// The files of a graph in a directory that a run writes itself.
 struct WrittenFiles {
   std::string directory, graph_name;
 };
 
-// Returns the path, size and time of change of a file, of all files below a directory, or of those
-// that match a pattern of Python's glob or are below a directory that does; an empty list if
-// nothing is there. Follows links. Leaves out what the run writes itself, if it is below the
-// directory. Throws Error(kInvalid) for a path that is not UTF-8.
+// Returns the path, size and modification time of each file that `path` names: a file, all files
+// below a directory, or all files that match a pattern of Python's glob or are below a directory
+// that matches it. Returns an empty list if there are none. Follows links. Leaves out the files in
+// `written`, unless `path` is one of them. Throws Error(kInvalid) for a path that is not UTF-8.
 nlohmann::ordered_json DescribeFiles(const std::string& path, const WrittenFiles& written = {});
 
 }  // namespace graphd

@@ -16,7 +16,8 @@ struct MergedEdge {
   auto operator<=>(const MergedEdge&) const = default;
 };
 
-// The merge of sorted lists of edges through a file, which is removed in the end. Not thread-safe.
+// The merge of sorted lists of edges, which are kept in a file until this object is destroyed. Not
+// thread-safe.
 class EdgeMerge {
  public:
   EdgeMerge(const std::string& path, size_t row_bytes);

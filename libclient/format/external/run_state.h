@@ -7,10 +7,10 @@
 
 namespace graphd {
 
-// The ending of the names of such directories.
+// The ending of the names of directories with the state of a run.
 inline constexpr const char* kStateEnding = ".partitioning";
 
-// The member of a key that tells when the machine was started.
+// The member of a run's key that identifies the last start of the machine.
 inline constexpr const char* kMachineStart = "the machine's start";
 
 // The steps that a long run has completed, in a directory of its own, so that the same command
@@ -21,7 +21,7 @@ class RunState {
   // Returns whether `directory` has the state of a run with this key.
   static bool Matches(const std::string& directory, const nlohmann::ordered_json& key);
 
-  // Returns likewise, but the machine may have been restarted since.
+  // Returns the same, but ignores whether the machine was restarted since then.
   static bool MatchesButForStart(const std::string& directory, const nlohmann::ordered_json& key);
 
   // Throws Error(kExists) if `directory` has the state of a run with a key that differs in more
@@ -32,19 +32,20 @@ class RunState {
   // Error(kExists) if another process uses one of them; then none is removed.
   static void RemoveOthers(const std::string& parent, const std::string& keep);
 
-  // Opens or creates the state. Throws Error(kExists) if another process uses it, or if it belongs
-  // to a run with another key and `replace` is false; otherwise that state is removed, as is one
-  // from before the machine was restarted.
+  // Opens or creates the state. Removes an existing state first if the machine was restarted since
+  // then, or if it belongs to a run with another key and `replace` is true. Throws Error(kExists)
+  // if another process uses the state, or if it belongs to a run with another key and `replace` is
+  // false.
   RunState(std::string directory, const nlohmann::ordered_json& key, bool replace);
 
   const std::string& directory() const noexcept { return directory_; }
   std::string Path(const std::string& name) const { return JoinPath(directory_, name); }
   bool Has(const std::string& name) const { return FileExists(Path(name)); }
-  // Notes a completed step. What it describes must have been written before.
+  // Records a completed step. The files that `text` describes must have been written before.
   void Write(const std::string& name, const std::string& text) const;
   // Removes the directory, at the end.
   void Remove();
-  // Removes what can be removed, after another error.
+  // Removes the directory after an error, as far as that is possible.
   void Discard() noexcept;
 
  private:

@@ -28,7 +28,7 @@ struct EdgeRun {
   uint64_t begin = 0, end = 0;  // positions in the files
 };
 
-// The feature of an edge type that travels with its edges, as it will be stored.
+// A feature of an edge type that is sorted together with its edges, in its stored form.
 struct EdgeColumn {
   const Tensor* values = nullptr;  // [stored edges or edges, ...]
   Encoding encoding;
@@ -51,7 +51,7 @@ class SpilledEdges {
                const std::vector<EdgeColumn>& columns, uint64_t memory, const std::string& path,
                const StepProgress& progress);
 
-  // Describe the result for another process, which continues with it.
+  // Convert the result to and from JSON, for another process that continues with it.
   nlohmann::ordered_json ToJson() const;
   static SpilledEdges FromJson(const nlohmann::json& json, const std::string& file);
 
@@ -61,9 +61,9 @@ class SpilledEdges {
   // Returns the number of edges of each partition.
   std::vector<int64_t> Counts(int32_t num_parts) const;
 
-  // Sorts a run. Calls degrees(span of the number of in-edges of each node of the run), then
+  // Sorts a run. Calls degrees(span of the in-degrees of the run's nodes) once, and then
   // piece(SortedPiece) until all edges have been passed. Uses all cores. Throws Error(kCorrupt) if
-  // the files have nodes that are not the run's.
+  // the files have nodes that do not belong to the run.
   void ForEachPiece(const EdgeRun& run,
                     const std::function<void(std::span<const uint64_t>)>& degrees,
                     const std::function<void(const SortedPiece&)>& piece) const;

@@ -9,8 +9,8 @@
 
 namespace graphd {
 
-// The ids of nodes in a column of one batch: whole numbers, text, or dictionaries of these. The
-// column must outlive it. Not thread-safe.
+// The ids of nodes in a column of one batch: whole numbers, text, or dictionaries of either. The
+// column must outlive this object. Not thread-safe.
 class BatchIds {
  public:
   // Throws Error(kInvalid) for a column of another type. `first_row` is the row of the table at
@@ -18,7 +18,8 @@ class BatchIds {
   BatchIds(const ArrowColumn& column, const std::string& name, const std::string& path,
            int64_t first_row, NodeIds& ids);
 
-  // Returns the id in a row of the batch, as NodeIds::Resolve does for its text.
+  // Returns the id in a row of the batch. It is the same as NodeIds::Resolve returns for the row's
+  // text.
   uint64_t At(int64_t row);
   // Returns the text of a whole number, a text or a value of a dictionary; "" for null and others.
   static std::string TextOf(const ArrowColumn& column, int64_t row);

@@ -9,10 +9,9 @@
 
 namespace graphd {
 
-// Opens tables that are stored by column, as Parquet and .npz files are: `path` is a file, a
-// pattern with
-// *, ? or [...], or a directory, whose files together are one table. A stream must be read to its
-// end, or destroyed, before the next call.
+// The interface that opens tables that are stored by column, such as Parquet and .npz files. `path`
+// is a file, a pattern with *, ? or [...], or a directory; all its files together are one table. A
+// stream must be read to its end, or destroyed, before the next call.
 class ColumnFiles {
  public:
   virtual ~ColumnFiles() = default;
@@ -23,7 +22,8 @@ class ColumnFiles {
                                             const std::vector<std::string>& columns) = 0;
 };
 
-// Returns whether a path can only be one for ColumnFiles: a directory, or a pattern.
+// Returns whether a path may name several files, so that only ColumnFiles can open it: a directory,
+// or a pattern.
 bool NamesSeveralFiles(const std::string& path);
 
 }  // namespace graphd

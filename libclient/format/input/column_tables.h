@@ -9,15 +9,15 @@
 #include "format/io/step_progress.h"
 #include "format/io/table_format.h"
 
-// Tables of edges and nodes that are stored by column (Parquet). Their columns have the meaning
-// that those of a text table with a header have, and the same values give the same graph: integers
-// and texts are ids, and features get the dtypes that they would get from text.
+// Tables of edges and nodes that are stored by column (Parquet). Their columns have the same
+// meaning as the columns of a text table with a header, and the same values give the same graph:
+// integers and texts are ids, and features get the dtypes that they would get from text.
 
 namespace graphd {
 
-// Returns the columns, and which of the first rows' values are not ids, as DetectTable does. In
-// place of a line, a cell has the number of its row, from 1. Throws Error(kCorrupt) for columns
-// without a name or with the same one.
+// Returns the columns, and which of the first rows' values are not ids, as DetectTable does for
+// text. PlacedCell::line is the number of a cell's row, from 1. Throws Error(kCorrupt) for columns
+// without a name, or with the same name.
 TableFormat DescribeColumns(ColumnFiles& files, const std::string& path);
 
 // Read as ReadEdgeTable and ReadNodeTable do. Throw Error(kCorrupt) with the row, from 0, for an id

@@ -28,7 +28,8 @@ class EdgeBuilder {
     dst_end_ = std::max(dst_end_, dst + 1);
   }
   int64_t count() const noexcept { return static_cast<int64_t>(src_.num_elements()); }
-  // Return one more than the largest id of that end; 0 without edges.
+  // Return one more than the largest id of a source or of a destination, or 0 if there are no
+  // edges.
   uint64_t src_end() const noexcept { return src_end_; }
   uint64_t dst_end() const noexcept { return dst_end_; }
 

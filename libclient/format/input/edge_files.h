@@ -44,9 +44,10 @@ EdgeTable OpenEdgeTable(const std::string& path, const CanonicalEdgeType& type,
                         const TableHints& hints, const std::string& src_column,
                         const std::string& dst_column);
 
-// Finds the columns of sources and destinations, and sets them in `table`. "" stands for the first
-// and the second column that the other option does not name or, if both are "" and the header
-// contains the names of both node types of `type`, for those. Throws Error(kCorrupt), or
+// Finds the columns of sources and destinations, and sets them in `table`. If both names are "" and
+// the header contains the names of both node types of `type`, these columns are used. Otherwise, if
+// both names are "", the first column has sources and the second destinations; if one name is "",
+// it stands for the first column that the other name does not stand for. Throws Error(kCorrupt), or
 // Error(kInvalid) for an unknown column.
 void ChooseEdgeColumns(EdgeTable& table, const CanonicalEdgeType& type,
                        const std::string& src_column, const std::string& dst_column);

@@ -39,8 +39,8 @@ class FeatureColumns {
   explicit FeatureColumns(std::string single, SpillFiles* spill = nullptr)
       : spill_(spill), single_(std::move(single)) {}
 
-  // Returns the names or positions by which `selection` takes features of a table. `taken`: columns
-  // that are ids.
+  // Returns the names or positions by which `selection` selects features of a table. `taken` has
+  // the columns that are ids.
   static std::vector<std::string> NamesIn(const TableFormat& format,
                                           const std::vector<size_t>& taken,
                                           const FeatureSelection& selection);
@@ -50,8 +50,9 @@ class FeatureColumns {
     accepts_texts_ = false;
     remedy_ = std::move(remedy);
   }
-  // Starts a file; call it before its rows. `taken`: columns that are ids. Throws Error(kInvalid)
-  // if its features differ from those of earlier files; their order may differ.
+  // Begins a file; must be called before its rows are appended. `taken` has the columns that are
+  // ids. Throws Error(kInvalid) if the file has other features than earlier files; their order may
+  // differ.
   void Open(const std::string& path, const TableFormat& format, const std::vector<size_t>& taken,
             const FeatureSelection& selection);
   // Appends the features of a row. `where` has Fail(...), which is called for a cell that is

@@ -10,8 +10,9 @@
 
 namespace graphd {
 
-// The columns of each table that become features, as --feat_cols options list them: those listed
-// for its file or, if there are none, for its type, or else for all tables.
+// The columns of each table that become features, as --feat_cols options select them. The columns
+// that are listed for the table's file are used or, if there are none, the columns that are listed
+// for its type or, if there are none either, the columns that are listed for all tables.
 class FeatureSelections {
  public:
   explicit FeatureSelections(const GraphFilesOptions& options);
@@ -19,15 +20,15 @@ class FeatureSelections {
   const FeatureSelection& Of(const std::string& type, const std::string& path);
   // Returns the names in the options that the header of a file may have.
   std::vector<std::string> NamesFor(const std::string& path) const;
-  // Takes a table into account. `ids`: its columns that are ids. Throws Error(kInvalid) if a column
-  // that is listed for its file is none of its others.
+  // Takes a table into account. `ids` has the columns of the table that are ids. Throws
+  // Error(kInvalid) if a column that is listed for its file is not among its other columns.
   void AddTable(const std::string& type, const std::string& path, const TableFormat& format,
                 const std::vector<size_t>& ids);
   // Throws Error(kInvalid) if columns are listed for a file that has none.
   void AddFileWithoutColumns(const std::string& path) const;
-  // Throws Error(kInvalid) naming a column that is listed for all tables or those of a type, and
-  // that none of them has. `types` has the names of the graph's types, and `files` the paths of its
-  // files, which "NAME=COLUMN" may have been meant to begin with.
+  // Throws Error(kInvalid), which names the column, if a column that is listed for all tables, or
+  // for the tables of a type, is in none of them. `types` has the names of the graph's types, and
+  // `files` the paths of its files: the user may have meant one of these by NAME in "NAME=COLUMN".
   void CheckAllFound(const std::vector<std::string>& types,
                      const std::vector<std::string>& files) const;
 

@@ -40,8 +40,8 @@ class NodeIds {
     return static_cast<int64_t>(named() ? std::max<uint64_t>(count_, names_->size()) : count_);
   }
 
-  // Return the id for a cell of text and for a number. `where` has Fail(...), which throws with the
-  // place.
+  // Return the id of the node that a cell of text or a number identifies. They call
+  // where.Fail(...), which throws an error with the place in the input, if there is no such node.
   template <class Where>
   uint64_t Resolve(std::string_view cell, const Where& where) {
     if (names_) return ResolveName(cell, where);

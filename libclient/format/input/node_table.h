@@ -17,7 +17,7 @@ class NodeRows {
   // With `spill`, features are kept in files there.
   NodeRows(NodeIds& ids, SpillFiles* spill) : ids_(ids), spill_(spill) {}
   int64_t count() const noexcept { return static_cast<int64_t>(order_.num_elements()); }
-  // Adds a row with this id. Returns false if the row is not the first of a name.
+  // Adds a row with this id. Returns false if the node's name has occurred in an earlier row.
   bool Add(uint64_t id) {
     const uint64_t row = order_.num_elements();
     if (ids_.named() && id != row) return false;

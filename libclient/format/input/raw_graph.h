@@ -43,7 +43,7 @@ struct RawNodes {
   // The path of the file of node names that an earlier run wrote, if its names were not read;
   // orig_id is then the line number of a node's name in it. Empty if there is no such file.
   std::string names_file;
-  // int64 [count]: ids from before this input, which become orig_id instead of the input's.
+  // int64 [count]: ids of an earlier input, which become orig_id instead of the ids of this input.
   std::optional<Tensor> orig_id;
 
   int64_t OriginalId(uint64_t i) const {
@@ -60,8 +60,8 @@ struct RawEdges {
   std::vector<RawFeature> features;
   std::optional<Tensor> orig_id;  // int64 [stored edges]: as for nodes
 
-  // Returns the original id of an edge. A reverse edge has that of its edge plus the number of
-  // stored edges.
+  // Returns the original id of an edge. The original id of a reverse edge is the original id of its
+  // edge plus the number of stored edges.
   int64_t OriginalId(uint64_t edge) const {
     if (!orig_id) return static_cast<int64_t>(edge);
     const auto original = orig_id->as<int64_t>();
@@ -78,12 +78,12 @@ struct RawEdges {
       for (size_t i = 0; i < from.size(); i++) f(i, uint64_t{from[i]}, uint64_t{to[i]});
     });
   }
-  // Calls f likewise for each edge, including reverse edges.
+  // Calls f(edge id, source, destination) for each edge, including reverse edges.
   template <class F>
   void ForEach(F&& f) const {
     ForEachIn(0, static_cast<size_t>(count()), f);
   }
-  // Calls f likewise for the edges begin <= id < end.
+  // Calls f(edge id, source, destination) for the edges begin <= id < end.
   template <class F>
   void ForEachIn(size_t begin, size_t end, F&& f) const {
     Visit([&](auto from, auto to) {

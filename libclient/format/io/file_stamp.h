@@ -5,15 +5,16 @@
 
 namespace graphd {
 
-// A file as it was when a graph was read from it. Two stamps that differ mean that the file was
-// replaced or written meanwhile.
+// The identity of a file's contents at the time when a graph was read from it. If two stamps of a
+// file differ, the file was replaced or written in between.
 struct FileStamp {
   std::string path;
   uint64_t device = 0, inode = 0, bytes = 0;
   int64_t modified = 0;  // nanoseconds since 1970
   bool operator==(const FileStamp&) const = default;
 
-  // Throws Error(kNotFound) or another error of stat(2).
+  // Returns the stamp of a file. Throws Error(kNotFound), or an Error for another failure of
+  // stat(2).
   static FileStamp Of(const std::string& path);
 };
 

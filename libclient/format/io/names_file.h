@@ -9,7 +9,7 @@ namespace graphd {
 // on the disk. Not thread-safe. Throws Error if a write fails.
 class NamesFile {
  public:
-  // Writes to `temporary` first; "" for a path that is this process's own on this machine.
+  // Writes to the path `temporary` first; if it is "", to a path that only this process uses.
   explicit NamesFile(std::string path, std::string temporary = "");
   // Removes the temporary file unless Finish has succeeded.
   ~NamesFile();
@@ -17,7 +17,7 @@ class NamesFile {
   NamesFile& operator=(const NamesFile&) = delete;
 
   void Add(std::string_view name);
-  // Call it once, at the end.
+  // Completes the file and gives it its name. Must be called once, at the end.
   void Finish();
 
  private:

@@ -10,25 +10,25 @@ namespace graphd {
 // The properties of a column's numbers that determine its dtype. The order of the numbers makes no
 // difference, so a column may be summarised in parts. A plain value.
 struct NumberSummary {
-  bool any = false;       // there is a number or a missing one
-  bool floating = false;  // a number is not of a whole number's type, or is missing
+  bool any = false;       // a number or a missing number was added
+  bool floating = false;  // a number has no integer type, or is missing
   bool wide = false;      // float32 does not preserve a number; see dtype()
-  bool all_words = true;  // all are true or false
-  bool all_bits = true;   // all are 0 or 1, or true or false
+  bool all_words = true;  // all values are true or false
+  bool all_bits = true;   // all values are 0 or 1, or true or false
 
   void AddInt(int64_t value) noexcept;
   void AddWord() noexcept { any = true; }  // true or false
-  // A number of float32, or NaN.
+  // Adds a number of float32, or NaN.
   void AddFloat() noexcept {
     any = floating = true;
     all_words = all_bits = false;
   }
   void AddMissing() noexcept { AddFloat(); }
-  // A number that is not NaN and would be written with the least digits that identify it.
+  // Adds a number that is not NaN, as if it were written with the fewest digits that identify it.
   void AddDouble(double value) noexcept;
-  // A whole number, which may exceed int64.
+  // Adds a whole number, which may exceed int64.
   void AddUnsigned(uint64_t value) noexcept;
-  // A number that is not int64 and was read from this text.
+  // Adds a number that is not int64 and was read from this text.
   void AddDecimal(double value, std::string_view cell) noexcept;
   void Merge(const NumberSummary& part) noexcept;
 

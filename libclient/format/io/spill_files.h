@@ -12,15 +12,15 @@
 #include "base/threads/mutex.h"
 #include "graphd/tensor.h"
 
-// Files that hold what does not fit the given memory while a graph is partitioned.
+// Files that hold data that does not fit the given memory while a graph is partitioned.
 
 namespace graphd {
 
-// The resident memory of this process, in bytes: its own, and that of files and shared memory.
+// The resident memory of this process, in bytes: anonymous memory, and files and shared memory.
 struct ResidentMemory {
   uint64_t own = 0, files = 0;
 };
-// Reads it from an open /proc/self/statm; zeros if it can't be read.
+// Reads the resident memory from an open /proc/self/statm. Returns zeros if it can't be read.
 ResidentMemory ReadResidentMemory(int statm) noexcept;
 
 // A place in a file.
@@ -29,9 +29,10 @@ struct FileRange {
   uint64_t offset = 0;
 };
 
-// A directory of such files, and their mappings. A thread keeps the resident pages of all its
-// mappings below a limit: it looks every few milliseconds and releases them, which loses nothing,
-// because they are read from the files (mostly from the page cache) again. Thread-safe.
+// A directory of such files, and their mappings. A thread keeps the resident pages of all mappings
+// below a limit: it checks them every few milliseconds and releases pages beyond the limit. This
+// loses no data, because the pages are read from the files (mostly from the page cache) again.
+// Thread-safe.
 class SpillFiles {
  public:
   // Creates the directory if needed. `resident_bytes` is the limit of resident mapped pages.
@@ -44,13 +45,13 @@ class SpillFiles {
   // Returns the path of a file that does not exist yet.
   std::string NewPath();
 
-  // Maps part of a file as a tensor. Don't write to it. Throws Error(kCorrupt) if the file is
-  // shorter. An offset that does not fit the dtype's alignment is refused likewise.
+  // Maps part of a file as a tensor, which must not be written to. Throws Error(kCorrupt) if the
+  // file is too short, or if the offset does not fit the dtype's alignment.
   Tensor Map(const FileRange& range, DType dtype, std::vector<int64_t> shape);
   // Maps the array of a .npy file, as MapNpy does.
   Tensor MapNpyFile(const std::string& path);
-  // Returns where a tensor's elements are, by an absolute path, if one of the functions above
-  // returned it.
+  // Returns the position of a tensor's elements in a file, with an absolute path, if one of the
+  // functions above has returned the tensor.
   std::optional<FileRange> Find(const Tensor& tensor) const;
 
  private:
@@ -79,7 +80,7 @@ class SpillFile {
  public:
   explicit SpillFile(std::string path);
   void Append(std::span<const std::byte> bytes);
-  // Writes what is buffered. The file is not synced.
+  // Writes the contents of the buffer. The file is not synced.
   void Flush();
   uint64_t size() const noexcept { return written_ + buffer_.size(); }
   const std::string& path() const noexcept { return path_; }

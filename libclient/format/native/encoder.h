@@ -15,9 +15,11 @@
 namespace graphd {
 
 // Returns the encoding with the narrowest stored dtype for values of `dtype` from `least` to
-// `most`; unsigned before signed. Plain for dtypes other than int16, int32 and int64.
+// `most`, preferably unsigned. Returns the plain encoding for dtypes other than int16, int32 and
+// int64.
 Encoding NarrowestEncoding(DType dtype, int64_t least, int64_t most) noexcept;
-// Does the same for the values of a tensor, which are read once if they are integers.
+// Returns the narrowest encoding for the values of a tensor, which are read once if they are
+// integers.
 Encoding NarrowestEncoding(const Tensor& values);
 
 // Returns the encoding that stores float32 values as float16, bfloat16 or int8. The scale of int8
@@ -29,11 +31,11 @@ Encoding EncodingFor(const Tensor& values, DType stored, const std::string& what
 // The range of float32 values, which determines how they can be stored in fewer bytes.
 struct FloatRange {
   float largest = 0;                // the largest absolute value of finite ones
-  std::optional<float> not_finite;  // one that is infinite or NaN, if any is
+  std::optional<float> not_finite;  // one of the infinite values or NaN, if there are any
   void Add(float value) noexcept;
   void Merge(const FloatRange& part) noexcept;
 };
-// Does the same as EncodingFor for values of `dtype` in this range.
+// Returns the same encoding for values of `dtype` in this range. Throws as the overload above does.
 Encoding EncodingFor(DType dtype, const FloatRange& range, DType stored, const std::string& what);
 
 // Converts `count` elements at `from`, which have encoding.dtype, to stored elements.
@@ -41,8 +43,8 @@ Encoding EncodingFor(DType dtype, const FloatRange& range, DType stored, const s
 // stored. Thread-safe: no state.
 void Encode(const Encoding& encoding, const std::byte* from, size_t count, std::byte* to) noexcept;
 
-// Returns elements, which have encoding.dtype, as they are stored: `elements` themselves, or what
-// `scratch` gets.
+// Returns the stored form of elements, which have encoding.dtype. The result refers to `elements`
+// if they are stored unchanged, and otherwise to `scratch`, which gets the converted elements.
 std::span<const std::byte> Encoded(const Encoding& encoding, std::span<const std::byte> elements,
                                    std::vector<std::byte>& scratch);
 

@@ -24,9 +24,9 @@
 //                  "arrays": [{"name": NAME, "dtype": "uint32", "shape": [N, ...],
 //                              "offset": N, "bytes": N, "xxh3": 16 hex digits}, ...]}, ...]}
 //
-// In version 2, arrays that readers see in another dtype than the stored one (graph/encoding.h)
-// have the member "read_as", its name, and those of scaled int8 also "scale". A header without such
-// arrays is written with version 1, for older programs.
+// In version 2, an array that readers see in another dtype than its stored dtype (graph/encoding.h)
+// has the member "read_as", which is the name of the former. An array of scaled int8 also has
+// "scale". A header without such arrays is written with version 1, for older programs.
 
 namespace graphd {
 

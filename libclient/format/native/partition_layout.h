@@ -16,8 +16,8 @@ inline constexpr const char* kEdgeFeatureFile = "edge_feat.seg";
 // Returns the layout of graph.seg of a partition.
 SegmentLayout GraphLayout(const GraphMeta& meta, PartId part);
 
-// Returns the layouts of node_feat.seg and edge_feat.seg: of each type the features in the graph's
-// order, then the original ids.
+// Return the layouts of node_feat.seg and edge_feat.seg, which have, for each type, the features in
+// the graph's order and then the original ids.
 SegmentLayout NodeFeatureLayout(const RawGraph& graph, const GraphMeta& meta,
                                 const StoragePlan& storage, PartId part);
 SegmentLayout EdgeFeatureLayout(const RawGraph& graph, const GraphMeta& meta,

@@ -8,7 +8,7 @@
 
 namespace graphd {
 
-// The choices that a user has about the storage of features in the native format.
+// The user's options for the storage of features in the native format.
 struct StorageOptions {
   bool edge_orig_id = true;  // false: edges have no orig_id
   // "[TYPE/]NAME=DTYPE": stores the float32 feature as float16, bfloat16 or int8. Without TYPE, the

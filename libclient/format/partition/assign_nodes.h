@@ -115,9 +115,10 @@ NodeOwners AssignByMetis(const RawGraph& graph, const AssignOptions& options,
 
 // Runs Linear Deterministic Greedy (Stanton and Kliot, KDD 2012) or Fennel (Tsourakakis et al.,
 // WSDM 2014, gamma = 1.5), in up to ten passes over the nodes in the order of their ids. Needs 8
-// bytes per stored edge (twice that beyond 2^32 nodes), of memory or with options.spill of disk,
-// and 16 or more per node, one thread, and time linear in edges. No share of a class is more than 3
-// % above the average; shares of in-degrees come as close to it as the room for nodes allows.
+// bytes per stored edge (twice that beyond 2^32 nodes) of memory, or of disk with options.spill; 16
+// or more bytes of memory per node; one thread; and time linear in the number of edges. No share of
+// a class is more than 3 % above the average; with balance_edges, shares of in-degrees come as
+// close to the average as this limit allows.
 NodeOwners AssignByStream(const RawGraph& graph, const AssignOptions& options,
                           const StepProgress& progress = {});
 

@@ -7,8 +7,8 @@
 #include "format/input/raw_graph.h"
 #include "format/partition/assign_nodes.h"
 
-// The quantities that partitions should have equal shares of: the nodes of each class and, if
-// requested, the edges that point at the nodes of each class.
+// The quantities of which partitions should have equal shares: the nodes of each class and, if
+// requested, the in-edges of the nodes of each class.
 
 namespace graphd {
 
@@ -21,15 +21,15 @@ struct BalanceTargets {
 };
 
 // Returns the targets. The classes are the node types, unless options.balance_ntypes splits them.
-// Throws Error(kNotFound) or Error(kInvalid) if that names a missing feature or file, values that
-// are not integers, or more than 1024 classes.
+// Throws Error(kNotFound) or Error(kInvalid) if balance_ntypes names a missing feature or file,
+// values that are not integers, or more than 1024 classes.
 BalanceTargets FindBalanceTargets(const RawGraph& graph, const AssignOptions& options);
 
 // The largest share of a class, divided by the average one, that ldg, fennel and multilevel allow.
 inline constexpr double kMaxImbalance = 1.03;
 
-// Returns how much of a total a partition may hold: kMaxImbalance times its share, or the share
-// rounded up if that is more.
+// Returns how much of a total a partition may hold: kMaxImbalance times the partition's equal
+// share, or the equal share rounded up if that is more.
 uint64_t PartitionRoom(uint64_t total, size_t parts) noexcept;
 
 // Each partition's share of a class.

@@ -18,9 +18,10 @@ namespace graphd {
 // safe to share between threads.
 class CoarseGraph {
  public:
-  // The lists are made piece by piece: all of the finer lists are read for each piece, after which
-  // `pass_done` is called. With `spill`, they are in a file there, and a piece takes `memory`
-  // bytes; otherwise they are in memory, and a piece takes an eighth of the edges or 64 MiB.
+  // Makes the adjacency lists piece by piece: for each piece, all lists of the finer graph are
+  // read, and then `pass_done` is called. With `spill`, the lists are kept in a file there, and a
+  // piece takes `memory` bytes; otherwise the lists are in memory, and a piece takes an eighth of
+  // the edges or 64 MiB.
   CoarseGraph(const NeighbourLists& fine, const Clusters& clusters, SpillFiles* spill,
               uint64_t memory, const std::function<void()>& pass_done);
   ~CoarseGraph();

@@ -23,8 +23,9 @@ namespace graphd {
 template <class Id>
 class Neighbours {
  public:
-  // With `spill`, the lists are in a file there, which is written through a buffer of `memory`
-  // bytes: all edges are read for each buffer that is filled. Otherwise they are in memory.
+  // With `spill`, the adjacency lists are kept in a file there, which is written through a buffer
+  // of `memory` bytes: all edges are read each time the buffer is filled. Otherwise the lists are
+  // in memory.
   Neighbours(const RawGraph& graph, const NodeSequence& sequence, SpillFiles* spill,
              uint64_t memory)
       : end_(sequence.size() + 1, 0) {
@@ -54,7 +55,7 @@ class Neighbours {
   Neighbours& operator=(const Neighbours&) = delete;
 
   size_t total() const noexcept { return total_; }
-  // Returns a view, for as long as this lives. Requires 32-bit ids.
+  // Returns a view of the lists, which is valid as long as this object exists. Requires 32-bit ids.
   NeighbourLists lists() const requires(std::is_same_v<Id, uint32_t>) {
     return {std::span(end_).first(end_.size() - 1), ids_, {}};
   }

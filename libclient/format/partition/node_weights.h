@@ -10,10 +10,10 @@
 
 namespace graphd {
 
-// The weights of a graph's nodes, or of clusters of its nodes, in the quantities that partitions
-// should have equal shares of. Quantity c < C is the number of nodes of class c, and quantity C +
-// c, if edges are balanced, the number of edges that point at them. Immutable; safe to share
-// between threads.
+// The weights of a graph's nodes, or of clusters of its nodes, in the quantities of which
+// partitions should have equal shares. With C classes, quantity c is the number of nodes of class c
+// and, if edges are balanced, quantity C + c is the number of in-edges of these nodes. Immutable;
+// safe to share between threads.
 class NodeWeights {
  public:
   // The weights of single nodes. Keeps a reference to `targets`.
@@ -25,7 +25,7 @@ class NodeWeights {
 
   size_t size() const noexcept { return size_; }
   size_t quantities() const noexcept { return quantities_; }
-  // Returns the number of quantities that are nodes; those of edges follow.
+  // Returns the number of quantities that count nodes. Quantities that count edges follow them.
   size_t node_quantities() const noexcept { return node_quantities_; }
   bool are_of_single_nodes() const noexcept { return targets_ != nullptr; }
   // Returns the number of nodes of the graph that a node or cluster stands for.

@@ -8,25 +8,27 @@
 #include "format/partition/node_weights.h"
 #include "graphd/ids.h"
 
-// Two ways to improve an assignment of a graph's nodes to partitions. Both pass over the nodes in
-// the order of their ids, read the lists once for each pass, hold memory for the partitions only,
-// call `pass_done` after each pass, and are deterministic.
+// Two methods that improve an assignment of a graph's nodes to partitions. Both visit the nodes in
+// the order of their ids, in several passes, read the adjacency lists once for each pass, need
+// memory for the partitions only, call `pass_done` after each pass, and are deterministic.
 
 namespace graphd {
 
-// Moves each node to the partition with most of its neighbours, minus a price for what the node
-// adds to it. A partition's price rises while it holds more than its share, and falls while it
-// holds less, so that a partition that attracts too many nodes keeps those that gain most by it.
-// The shares in the end are near the average, but may exceed it. Only for graphs of single nodes,
-// whose edges all weigh 1, and without balanced edges: clusters move too much at once, and prices
-// of nodes and of edges would not balance both.
+// Moves each node to the partition with the highest score: the number of the node's neighbours
+// there minus the partition's price for what the node adds to it. A partition's price rises while
+// the partition holds more than its share, and falls while it holds less, so that a partition that
+// attracts too many nodes keeps the nodes that gain most by it. The shares in the end are near the
+// average, but may exceed it. It may be used only for graphs of single nodes, whose edges all weigh
+// 1, and without balanced edges: clusters would move too much at once, and prices of nodes and of
+// edges would not balance both.
 void RefineByPrices(const NeighbourLists& lists, const NodeWeights& weights, size_t parts,
                     std::vector<PartId>& owner, const std::function<void()>& pass_done);
 
-// Moves each node to the partition with most of its neighbours that has room for it, if it gains by
-// that, and nodes of partitions that exceed their room to another one in any case; if none has room
-// for the node's edges as well, to one with room for the node. Stops when hardly a node moves and
-// no partition exceeds its room for anything, or after `max_passes` passes.
+// Moves each node to the partition that has most of its neighbours among the partitions with room
+// for it, if that partition has more of them than its own. A node of a partition that exceeds its
+// room moves in any case; if no partition has room for the node's edges as well, it moves to a
+// partition with room for the node alone. Stops when hardly a node moves and no partition exceeds
+// its room for any quantity, or after `max_passes` passes.
 void RefineWithinRoom(const NeighbourLists& lists, const NodeWeights& weights, size_t parts,
                       int max_passes, std::vector<PartId>& owner,
                       const std::function<void()>& pass_done);

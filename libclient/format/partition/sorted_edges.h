@@ -13,8 +13,8 @@
 
 namespace graphd {
 
-// The source (new id) and the original id of an edge, ordered by both; in one word while both fit
-// 32 bits.
+// The source (new id) and the original id of an edge, which are compared in this order. Both fit 32
+// bits, and are stored in one word.
 struct NarrowEdgeKey {
   // Returns whether these keys can hold the edges.
   static bool Holds(const NodeNumbering& src, const RawEdges& edges) {

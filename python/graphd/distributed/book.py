@@ -42,7 +42,7 @@ class GraphPartitionBook(SizedGraph):
         return self.handle.count(True, etype_id)
 
     def shared_memory(self, graph_name: str) -> None:
-        """Does nothing; it is there for code that calls DGL's method.
+        """Does nothing; it exists for code that calls DGL's method.
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ class GraphPartitionBook(SizedGraph):
     def nid2localnid(
         self, nids: Ids, partid: int | None = None, ntype: str | None = DEFAULT_NTYPE
     ) -> Tensor:
-        """Returns the rows of nodes among those that their owner has.
+        """Returns the local ids of nodes, which are their rows in the partition that owns them.
 
         Parameters
         ----------
@@ -195,7 +195,7 @@ class GraphPartitionBook(SizedGraph):
     def eid2localeid(
         self, eids: Ids, partid: int | None = None, etype: EdgeType | None = DEFAULT_ETYPE
     ) -> Tensor:
-        """Returns the rows of edges among those that their owner has.
+        """Returns the local ids of edges, which are their rows in the partition that owns them.
 
         Parameters
         ----------

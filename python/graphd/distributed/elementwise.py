@@ -19,7 +19,7 @@ FEW_IDS = 1 << 10  # no clock is needed for a read of so many rows
 
 
 class Rows(Protocol):
-    """The part of a `DistTensor` that is needed here."""
+    """The part of the interface of `DistTensor` that this module uses."""
 
     @property
     def name(self) -> str:
@@ -47,24 +47,26 @@ def _rows_per_piece(tensor: Rows) -> int:
 
 
 def shown_pieces(tensor: Rows) -> Iterator[slice]:
-    """Yields the same slices, and shows the progress of a caller that reads the rows of each."""
+    """Yields the slices that `pieces` returns, and shows the progress of a caller that reads their
+    rows."""
     return progress.bar(pieces(tensor), f"reading {tensor.name!r}")
 
 
 def shown_read(tensor: Rows, num_rows: int) -> contextlib.AbstractContextManager[None]:
-    """Returns a context that shows how long a read of so many rows takes, if these are many."""
+    """Returns a context that shows how long a read of `num_rows` rows takes, if these are many."""
     return _shown(tensor, num_rows, "reading")
 
 
 def shown_read_of_ids(tensor: Rows, num_ids: int) -> contextlib.AbstractContextManager[None]:
-    """Returns the same for single rows, which take longer each than those of a slice."""
+    """Returns a context that shows how long a read of rows by their ids takes, if these are many. Each
+    of them takes longer than a row of a slice."""
     if num_ids >= progress.MANY:
         return progress.clock(f"reading {tensor.name!r}")
     return _shown(tensor, num_ids, "reading")
 
 
 def shown_write(tensor: Rows, values: Any) -> contextlib.AbstractContextManager[None]:
-    """Returns a context that shows how long a change by these values takes, if they are many."""
+    """Returns a context that shows how long writing these values takes, if they are many."""
     shape = getattr(values, "shape", ())
     return _shown(tensor, shape[0] if shape else 0, "writing")
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of features of nodes, which a job makes when it first changes one.
+"""Copies of node features, which a job makes when it first changes a feature.
 
-The graph's features are sealed: they are mapped by every job that uses the graph. The copy is a
-tensor of the job, or with ``DistGraph(persistent_features=True)`` a persistent one of the servers. Its
-name follows from the feature's, so that all trainers, or all such jobs, make or find the same one. The
-servers let one of them fill it, while the others wait; if it dies, another one fills it.
+The graph's features are sealed, because every job that uses the graph maps them. The copy is a tensor
+of the job or, with ``DistGraph(persistent_features=True)``, a persistent tensor of the servers. Its
+name follows from the name of the feature, so that all trainers, or all such jobs, make or find the
+same copy. The servers let one trainer fill the copy while the others wait; if that trainer dies,
+another trainer fills it.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from ..errors import DeniedError
 from ..graph_base import GraphBase
 from ..typing import Tensor
 
-# Two threads of a process do not fill the same copy.
+# This lock keeps two threads of a process from filling the same copy.
 _lock = threading.Lock()
 
 
 def copy_feature(g: GraphBase, feature: _graphd.DistTensor) -> None:
-    """Makes the copy of a feature, or finds it, for `GraphBase.data` to return from now on.
+    """Makes or finds the copy of a feature, which `GraphBase.data` returns from now on.
 
     Raises
     ------
@@ -49,7 +50,8 @@ def copy_feature(g: GraphBase, feature: _graphd.DistTensor) -> None:
 
 
 def find_copies(g: GraphBase) -> None:
-    """Finds the copies that other trainers of the job have made or, of persistent ones, other jobs."""
+    """Finds the copies that other trainers of the job have made or, if copies are persistent, that
+    other jobs have made."""
     known = {
         each["name"]
         for each in _graphd.list_tensors(g.handle)

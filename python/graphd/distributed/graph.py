@@ -453,8 +453,8 @@ class DistGraph(GraphBase):
         return self.session.rank
 
     def barrier(self) -> None:
-        """Waits for every trainer of the job. What they have written before it, all of them read
-        after it: changed features, too."""
+        """Waits for every trainer of the job. After it, all trainers read what any of them has written
+        before it, changed features included."""
         self.session.barrier()
         if self.session.world_size > 1 or self.persistent_features:
             find_copies(self)

@@ -20,8 +20,9 @@ _NODES_AT_ONCE = 1 << 20
 def nodes_by_degree(
     g: GraphBase, num_nodes: int, ntype: str | None = None, *, everywhere: bool = False
 ) -> Tensor:
-    """Returns the nodes of highest out-degree among those of other machines, as in PaGraph (Lin et al.,
-    SoCC 2020). Samplers that follow in-edges meet a node as often as it has out-edges, roughly.
+    """Returns the nodes of highest out-degree among the nodes of other machines, as in PaGraph (Lin et
+    al., SoCC 2020). A sampler that follows in-edges meets a node roughly in proportion to its
+    out-degree.
 
     The degrees of all nodes are requested, 8 bytes each; nothing is kept of other nodes.
 
@@ -159,7 +160,7 @@ def _nodes(g: GraphBase, t: int, parts: Iterable[int]) -> Iterable[Any]:
 
 
 def _highest(values: Any, count: int) -> Any:
-    """Returns the positions of the `count` highest values, the highest first."""
+    """Returns the positions of the `count` highest values, in descending order of the values."""
     import numpy
 
     if count == 0:

@@ -251,7 +251,8 @@ class _Loader:
         return blocks
 
     def _add_tensors(self, blocks: list[Block]) -> None:
-        """Adds node data that are not features, or no longer features, to be read on first access."""
+        """Adds node data that are not features of the graph, such as copies of changed features, to
+        be read on first access."""
         inputs, labels = self._node_data
         for wanted, frames in ((inputs, blocks[0].src_frames), (labels, blocks[-1].dst_frames)):
             for t, name in wanted:
@@ -264,9 +265,9 @@ class DistNodeDataLoader(_Loader):
     """A loader of mini-batches of nodes. Matches ``dgl.distributed.DistNodeDataLoader``.
 
     It yields (input_nodes, output_nodes, blocks). Threads of libgraphclient make batches ahead, and
-    hold no lock of Python. The same ``seed`` gives the same batches, for any number of threads. A
-    batch's memory is returned with the last tensor of it, and is used again: a graph keeps at most
-    512 MiB of unused memory for later batches.
+    hold no lock of Python. The same ``seed`` gives the same batches, for any number of threads. The
+    memory of a batch is used again once the batch's last tensor is gone: a graph keeps at most 512 MiB
+    of unused memory for later batches.
 
     Parameters
     ----------

@@ -28,8 +28,8 @@ class PartitionPolicy:
         "node~user" or "edge~user:follows:user", or in a graph with one type "node" or "edge".
         "range" stands for neither: partition p of P has the rows from p*N/P to (p+1)*N/P.
     partition_book : GraphPartitionBook or DistGraph
-        A DistGraph, or a book. Tensors need the policy of a graph or of its book; that of a book of a
-        file or of ranges is for lookups.
+        A DistGraph, or a partition book. Tensors need the policy of a graph or of its book; the policy
+        of a book that was read from a file or made from ranges can only look up owners.
     type_id : int, optional
         The number of the node or edge type, in place of its name in `policy_str`.
 
@@ -256,7 +256,7 @@ class PartitionPolicy:
         return self._book.owners(self.kind == "edge", self.type_id, ids)
 
     def to_local(self, ids: Ids) -> Tensor:
-        """Returns the rows of objects among those that their partition owns.
+        """Returns the local ids of objects, which are their rows in the partition that owns them.
 
         Parameters
         ----------

@@ -12,7 +12,7 @@ from ..typing import Tensor
 
 Rows = tuple[int, Tensor, Tensor, Tensor]  # edge type, indptr, neighbours, edge ids
 
-# degrees(edge type, nodes) are the numbers of edges of nodes.
+# degrees(edge type, nodes) returns the degrees of nodes.
 Degrees = Callable[[int, Tensor], Tensor]
 
 
@@ -25,12 +25,12 @@ def draw_counts(
     degrees: Degrees,
     seed: int,
 ) -> dict[int, Any]:
-    """Draws how many of each seed's edges have which type, if `fanout` are drawn from all of them.
+    """Draws how many edges of each type a seed gets, if `fanout` edges are drawn from all its edges.
 
     Returns
     -------
     dict of int to array
-        For each edge type the number of edges for each seed.
+        For each edge type, the number of edges of each seed.
     """
     import numpy
 

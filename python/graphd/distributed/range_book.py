@@ -22,8 +22,8 @@ class RangePartitionBook(GraphPartitionBook):
 
     Matches DGL's class of this name. `DistGraph.get_partition_book` and `load_partition_book` return
     one, unless the graph was partitioned without new ids, as DGL did up to 0.9 with
-    ``reshuffle=False``. One that is made from ranges is for lookups, as its policies are: those of
-    tensors need the book of a graph.
+    ``reshuffle=False``. A book that is made from ranges can only look up owners, and so can its
+    policies: policies of tensors need the book of a graph.
 
     Parameters
     ----------

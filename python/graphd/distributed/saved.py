@@ -21,8 +21,8 @@ _FILE = "optimizer.json"
 
 
 def save(params: Sequence[DistEmbedding], f: Path, about: dict[str, Any]) -> None:
-    """Makes a checkpoint of embeddings and their optimiser states, after which it deletes the one
-    before it. One trainer does so, and the others wait. `about` is kept with it."""
+    """Makes a checkpoint of embeddings and their optimiser states, and then deletes the previous
+    checkpoint. One trainer does so, and the others wait. `about` is stored in the checkpoint."""
     g, name = _graph_of(params), _name(f)
     for each in params:
         if not each.weight.persistent:
@@ -42,8 +42,8 @@ def save(params: Sequence[DistEmbedding], f: Path, about: dict[str, Any]) -> Non
 
 
 def load(params: Sequence[DistEmbedding], f: Path, about: dict[str, Any]) -> dict[str, Any] | None:
-    """Restores the newest checkpoint that `save` has made, and returns what was kept with it; None,
-    with a warning, if there is none. One trainer restores it, and the others wait."""
+    """Restores the newest checkpoint that `save` has made, and returns the `about` that it contains.
+    Returns None, with a warning, if there is none. One trainer restores it, and the others wait."""
     g, name = _graph_of(params), _name(f)
     numbers = _numbers(g, name)
     if not numbers:

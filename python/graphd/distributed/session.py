@@ -243,14 +243,14 @@ def _name_trainer(session: _graphd.Session) -> None:
 
 
 def _abandon() -> None:
-    """Forgets the session of the process from which this one was forked."""
+    """Drops the session of the process from which this process was forked."""
     global _session, _part_config, _forked
     if _session is not None:
         _session, _part_config, _forked = None, None, True
 
 
 def current(part_config: Path | None = None) -> _graphd.Session:
-    """Returns the process's session; in standalone mode the first graph makes it."""
+    """Returns the process's session. In standalone mode, the first graph opens it."""
     if _session is None:
         if _forked:
             raise InvalidError(

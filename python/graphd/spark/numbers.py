@@ -73,7 +73,7 @@ def check_dense(spark: Any, found: Any, what: str) -> int:
 
 def sums(count: int) -> tuple[int, int, int]:
     """Returns the count, the sum and the sum of squares of the ids 0 .. count - 1, modulo 2^64. The
-    totals of all `PartWriter` must equal them if each id was written once."""
+    totals of all PartWriters must equal them if each id was written once."""
     last = count - 1
     return count, (count * last // 2) % (1 << 64), (count * last * (count + last) // 6) % (1 << 64)
 
