@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from . import _graphd
 from .arguments import column_of, fanout_number, method_for, needed_column, whole_number
 from .block_sampler import BlockSampler, BoundSampler, Sample, check_times
+from .distributed.data_loader import DistDataLoader
 from .distributed.dgl_example import fanouts_of_example
 from .distributed.dgl_remedies import no_attribute
-from .distributed.loaders import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
+from .distributed.loaders import DistEdgeDataLoader, DistNodeDataLoader
 from .distributed.pooled_blocks import pooled_blocks
 from .distributed.queries import fanouts_of
 from .edge_prediction import as_edge_prediction_sampler

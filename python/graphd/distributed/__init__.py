@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from . import init, optim
 from .book import GraphPartitionBook
+from .data_loader import DistDataLoader
 from .dgl_remedies import no_attribute
 from .embedding import DistEmbedding
 from .graph import DistGraph
 from .hot_nodes import nodes_by_access, nodes_by_degree
-from .loaders import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
+from .loaders import DistEdgeDataLoader, DistNodeDataLoader
 from .optim import SparseAdagrad, SparseAdam, SparseSGD
 from .partition import Partition, load_partition, load_partition_feats, partition_graph
 from .policy import EdgePartitionPolicy, NodePartitionPolicy, PartitionPolicy

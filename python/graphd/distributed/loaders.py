@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import collections
 import functools
-import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _graphd, backend, progress, seeds
-from ..arguments import whole_number, whole_number_in
+from ..arguments import whole_number
 from ..batch_data import LayerData, layers_of
 from ..block import Block, blocks_of
 from ..block_sampler import BlockSampler, Sample, check_times, of_edge_types, of_node_types
@@ -26,129 +23,10 @@ from ..native_sampler import NativeSampler
 from ..negative import Function, NegativeSampler, negative_handle
 from ..subgraph import Subgraph
 from ..typing import EdgeIds, EdgeType, FeatureNames, Ids, NodeIds, Tensor
-from . import session
+from .data_loader import DistDataLoader, number_of_workers
 
 if TYPE_CHECKING:
     from ..device import DeviceRowCache
-
-
-class DistDataLoader:
-    """A loader that cuts a dataset into batches and collates them on threads, ahead of the caller.
-
-    Matches ``dgl.distributed.DistDataLoader``. Batches come in order. An epoch that is not finished
-    leaves nothing behind. If ``collate_fn`` raises, the iterator raises the error in the place of
-    its batch.
-
-    Parameters
-    ----------
-    dataset : tensor, array or list
-        A batch is a list of its items.
-    batch_size : int
-    shuffle : bool
-        Whether each epoch has a different order.
-    collate_fn : callable, optional
-        Makes a batch from a list of items; called from several threads at once. Default: the list.
-    drop_last : bool
-    queue_size : int, optional
-        Number of batches made ahead. Default: 2 per sampler thread.
-    num_workers : int, optional
-        Number of threads. Default: that of ``graphctl launch --num_samplers``, `initialize` or
-        `graphd.connect`.
-    seed : int, optional
-        The seed of the orders.
-    device : str, int or torch.device, optional
-        The device of the tensors in batches, as `DistNodeDataLoader` has it: tensors, blocks, and
-        tuples, lists and dicts of them.
-    pin_memory : bool
-        Whether batches that stay in host memory are in pinned memory, which is new for each.
-
-    Raises
-    ------
-    graphd.errors.InvalidError
-        If an argument is not valid.
-    """
-
-    def __init__(
-        self,
-        dataset: Any,
-        batch_size: int,
-        shuffle: bool = False,
-        collate_fn: Callable[[list[Any]], Any] | None = None,
-        drop_last: bool = False,
-        queue_size: int | None = None,
-        *,
-        num_workers: int | None = None,
-        seed: int | None = None,
-        device: Any = None,
-        pin_memory: bool = False,
-    ) -> None:
-        if whole_number(batch_size, "batch_size") < 1:
-            raise InvalidError(f"batch_size {batch_size}: expected 1 or more")
-        if not hasattr(dataset, "__len__"):
-            raise InvalidError(f"dataset {dataset!r}: expected a tensor, an array or a list")
-        if collate_fn is not None and not callable(collate_fn):
-            raise InvalidError(f"collate_fn {collate_fn!r}: expected a function of a list of items")
-        self.dataset, self.batch_size, self.shuffle = dataset, batch_size, shuffle
-        self.collate_fn, self.drop_last = collate_fn or list, drop_last
-        self.num_workers = number_of_workers(num_workers, session.peek())
-        if self.num_workers < 0:
-            raise InvalidError(f"num_workers {self.num_workers}: expected 0 or more")
-        self.queue_size = whole_number_in(queue_size or 0, "queue_size", 0, 1 << 20) or max(
-            2 * self.num_workers, 1
-        )
-        self._seed, self._epoch = seeds.given_or_next(seed), 0
-        self._delivery = delivery_for(device, pin_memory)
-
-    def __len__(self) -> int:
-        """Returns the number of batches in an epoch."""
-        size = len(self.dataset)
-        return size // self.batch_size if self.drop_last else -(-size // self.batch_size)
-
-    def __iter__(self) -> Iterator[Any]:
-        return delivered(self._delivery, self._batches)
-
-    def _batches(self) -> Iterator[Any]:
-        items = self._items()
-        starts = [i * self.batch_size for i in range(len(self))]
-        batches = (items[begin : begin + self.batch_size] for begin in starts)
-        if self.num_workers == 0:
-            yield from map(self.collate_fn, batches)
-            return
-        pool = ThreadPoolExecutor(self.num_workers, thread_name_prefix="graphd-sampler")
-        waiting: collections.deque[Future[Any]] = collections.deque()
-        try:
-            for batch in batches:
-                waiting.append(pool.submit(self.collate_fn, batch))
-                if len(waiting) >= self.queue_size:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-    def __repr__(self) -> str:
-        return f"DistDataLoader({len(self)} batches, {len(self.dataset)} items)"
-
-    def _repr_html_(self) -> str:
-        names = ("batch_size", "shuffle", "drop_last", "num_workers", "queue_size")
-        shown = [(name, getattr(self, name)) for name in names]
-        sizes = [("batches", len(self)), ("items", len(self.dataset))]
-        return properties("DistDataLoader", [*sizes, *shown])
-
-    def _items(self) -> list[Any]:
-        """Returns the epoch's items in its order."""
-        items = self.dataset.tolist() if hasattr(self.dataset, "tolist") else list(self.dataset)
-        if self.shuffle:
-            random.Random(self._seed + self._epoch).shuffle(items)
-        self._epoch += 1
-        return items
-
-
-def number_of_workers(num_workers: int | None, here: _graphd.Session | None) -> int:
-    """Returns a loader's number of threads, by default that of the session."""
-    if num_workers is not None:
-        return whole_number(num_workers, "num_workers")
-    return here.num_samplers if here else 0
 
 
 class _Loader:

@@ -11,8 +11,8 @@ from typing import Any
 from .. import backend
 from ..block import Block
 from ..block_sampler import of_edge_types
+from ..distributed.data_loader import DistDataLoader, number_of_workers
 from ..distributed.embedding import DistEmbedding
-from ..distributed.loaders import DistDataLoader, number_of_workers
 from ..distributed.tensor import DistTensor
 from ..errors import InvalidError
 from ..graph_base import GraphBase

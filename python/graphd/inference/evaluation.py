@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import backend
 from ..arguments import text, whole_number_in
-from ..distributed.loaders import DistDataLoader, number_of_workers
+from ..distributed.data_loader import DistDataLoader, number_of_workers
 from ..distributed.split import node_split
 from ..distributed.tensor import DistTensor
 from ..errors import InvalidError

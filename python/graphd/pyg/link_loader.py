@@ -12,8 +12,8 @@ from torch_geometric.data import Data
 from torch_geometric.loader import LinkLoader
 
 from ..device import DeviceRowCache, delivered, delivery_for
+from ..distributed.data_loader import DistDataLoader, number_of_workers
 from ..distributed.graph_data import Data as EdgeData
-from ..distributed.loaders import DistDataLoader, number_of_workers
 from ..errors import InvalidError
 from ..graph_base import GraphBase
 from ..html import properties
