@@ -33,10 +33,18 @@ class NativeSampler(BlockSampler):
         self._handles: dict[tuple[Triple, ...], _graphd.Sampler] = {}
         self._calls = progress.Calls()
 
-    @property
-    def is_native(self) -> bool:
-        """Whether libgraphclient samples; otherwise loaders call `sample`, as for a sampler that is
-        written in Python."""
+    def is_native(self, types: Types) -> bool:
+        """Returns whether libgraphclient samples from graphs with these types; otherwise loaders call
+        functions of the sampler, as for one that is written in Python.
+
+        Parameters
+        ----------
+        types : Types
+
+        Returns
+        -------
+        bool
+        """
         return True
 
     def __repr__(self) -> str:

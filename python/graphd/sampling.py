@@ -23,7 +23,7 @@ from .distributed.pooled_blocks import pooled_blocks
 from .distributed.queries import fanouts_of
 from .edge_prediction import as_edge_prediction_sampler
 from .errors import InvalidError
-from .graph_base import GraphBase
+from .graph_base import GraphBase, graph_of
 from .native_sampler import NativeSampler
 from .negative import negative_sampler
 from .neighbors import PinSAGESampler, RandomWalkNeighborSampler, select_topk
@@ -105,11 +105,11 @@ class NeighborSampler(NativeSampler):
         sampler makes from then on have them at once.
     pooled : bool
         Whether a fanout is the number of edges of all types of a node together, as with DGL's
-        distributed sampling, and each of its edges is equally likely. Fanouts are numbers then; prob,
-        mask and, with several edge types, exclude_eids can't be given; and blocks always have the ids
-        of their edges. Such a sampler runs in Python, with a list of the seeds' types and ids:
-        `graphd.distributed.DistNodeDataLoader` takes it, whose seed then decides the order of the
-        seeds, and not which edges are drawn; loaders of edges do not take it.
+        distributed sampling, and each of its edges that is not excluded is equally likely. Fanouts are
+        numbers then, prob and mask can't be given, and blocks always have the ids of their edges. In a
+        graph with one edge type it makes no difference. With several, such a sampler runs in Python, in
+        the threads of a loader. The seed of a `graphd.distributed.DistNodeDataLoader` then decides the
+        order of the seeds, and not which edges are drawn; that of a `DistEdgeDataLoader` decides both.
 
     Raises
     ------
@@ -158,10 +158,10 @@ class NeighborSampler(NativeSampler):
             return NeighborSampler(layers[::-1], replace=True, pooled=pooled).bind(args[0])
         return super().__new__(cls)
 
-    @property
-    def is_native(self) -> bool:
-        """Whether the library samples without the interpreter."""
-        return not self.pooled
+    def is_native(self, types: Types) -> bool:
+        """See `NativeSampler.is_native`."""
+        # The edges of all types together are those of each type if there is one.
+        return not self.pooled or len(types.canonical_etypes) == 1
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, pooled=True)" if self.pooled else super().__repr__()
@@ -175,7 +175,7 @@ class NeighborSampler(NativeSampler):
         seed: int | None = None,
     ) -> Sample:
         """See `BlockSampler.sample_blocks`."""
-        if not self.pooled:
+        if self.is_native(graph_of(g).types):
             return super().sample_blocks(g, seed_nodes, exclude_eids, seed=seed)
         numbers = [fanout_number(each) for each in self.fanouts]
         return pooled_blocks(g, seed_nodes, numbers, self.replace, exclude_eids, seed)

@@ -191,9 +191,13 @@ class GraphTest(unittest.TestCase):
         return graphd.distributed.DistGraph(part_config=fixture(self.fixture).config)
 
     @classmethod
+    def start_daemons(cls):
+        return Daemons(cls.fixture)
+
+    @classmethod
     def daemons(cls):
         if "_daemons" not in cls.__dict__:
-            cls._daemons = Daemons(cls.fixture)
+            cls._daemons = cls.start_daemons()
             cls.addClassCleanup(cls._daemons.stop)
         return cls._daemons
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from ..negative import Function, NegativeSampler, negative_handle
 from ..subgraph import Subgraph
 from ..typing import EdgeIds, EdgeType, FeatureNames, Ids, NodeIds, Tensor
 from .data_loader import DistDataLoader, number_of_workers
+from .pooled_edges import BlockMaker, ExcludedEdges, sampler_of_no_edge
 
 if TYPE_CHECKING:
     from ..device import DeviceRowCache
@@ -83,7 +85,10 @@ class _Loader:
             "shuffle": bool(shuffle),
             "drop_last": bool(drop_last),
             "seed": seeds.given_or_next(seed),
-            "num_workers": number_of_workers(num_workers, self.g.session),
+            # The library takes -1 for the default; threads of Python are counted here.
+            "num_workers": number_of_workers(
+                None if num_workers == -1 else num_workers, self.g.session
+            ),
             "queue_size": whole_number(queue_size or 0, "queue_size"),
             "input_features": inputs,
             "seed_features": labels,
@@ -207,7 +212,7 @@ class DistNodeDataLoader(_Loader):
         options = self._options(
             batch_size, shuffle, drop_last, num_workers, queue_size, seed, times
         )
-        if isinstance(graph_sampler, NativeSampler) and graph_sampler.is_native:
+        if isinstance(graph_sampler, NativeSampler) and graph_sampler.is_native(g.types):
             lists = g.types.by_ntype(nids, "nids")
             graph_sampler.check_draws(min(options["batch_size"], g.types.count(lists)))
             self._loader = _graphd.NodeLoader(
@@ -222,7 +227,7 @@ class DistNodeDataLoader(_Loader):
             items = [
                 (ntype, node)
                 for ntype, ids in nids.items()
-                for node in backend.to_numpy(ids).tolist()
+                for node in (ids.tolist() if hasattr(ids, "tolist") else ids)
             ]
         return DistDataLoader(
             items,
@@ -278,7 +283,8 @@ class DistEdgeDataLoader(_Loader):
     graph_sampler : BlockSampler or EdgePredictionSampler
         A sampler of `graphd.sampling`, or one that `graphd.sampling.as_edge_prediction_sampler` has
         made of it; the latter has the arguments from `exclude` to `negative_sampler`, and names of
-        features of the batch's edges, which the pair graph then has.
+        features of the batch's edges, which the pair graph then has. With ``pooled=True`` the edges
+        and negatives of batches are the same as without, and threads of Python make the blocks.
     device, pin_memory, row_caches
         See `DistNodeDataLoader`.
     batch_size, shuffle, drop_last, num_workers, queue_size, seed
@@ -308,6 +314,8 @@ class DistEdgeDataLoader(_Loader):
     graphd.errors.InvalidError
         If an argument is not valid for the graph.
     """
+
+    _block_maker: BlockMaker | None = None  # used with samplers that run in Python
 
     def __init__(
         self,
@@ -350,11 +358,11 @@ class DistEdgeDataLoader(_Loader):
         check_exclude(exclude)
         if eids is None:
             raise InvalidError("eids: expected edge ids: a tensor, or a dict by edge type")
-        if not isinstance(graph_sampler, NativeSampler) or not graph_sampler.is_native:
+        if not isinstance(graph_sampler, NativeSampler):
             raise InvalidError(
-                f"graph_sampler {graph_sampler!r}: expected one of graphd.sampling (not pooled), as "
-                "graphd.sampling.NeighborSampler([10, 25]); batches of edges are made without the "
-                "interpreter"
+                f"graph_sampler {graph_sampler!r}: expected one of graphd.sampling, as "
+                "graphd.sampling.NeighborSampler([10, 25]); loaders of edges take no samplers that are "
+                "written in Python"
             )
         if not isinstance(reverse_etypes, (dict, type(None))):
             raise InvalidError(
@@ -369,10 +377,11 @@ class DistEdgeDataLoader(_Loader):
         )
         number = g.types.etype_id
         reverses = [] if reverse_eids is None else g.types.by_etype(reverse_eids, "reverse_eids")
+        pairs = [(number(a), number(b)) for a, b in (reverse_etypes or {}).items()]
         options.update(
             exclude=exclude or "",
             reverse_eids=reverses,
-            reverse_etypes=[(number(a), number(b)) for a, b in (reverse_etypes or {}).items()],
+            reverse_etypes=pairs,
             negative_sampler=None
             if negative_sampler is None
             else negative_handle(self.g, negative_sampler),
@@ -381,7 +390,33 @@ class DistEdgeDataLoader(_Loader):
         self._has_negatives = negative_sampler is not None
         lists = g.types.by_etype(eids, "eids")
         graph_sampler.check_draws(2 * min(options["batch_size"], g.types.count(lists)))
-        self._loader = _graphd.EdgeLoader(g.handle, lists, graph_sampler.handle(g.types), options)
+        sampled = self.g if g_sampling is None else graph_of(g_sampling)
+        is_native = graph_sampler.is_native(sampled.types)
+        handle = graph_sampler.handle(g.types) if is_native else self._leave_out_blocks(options)
+        # The library checks the reverse edges even if it makes no blocks that lack them.
+        self._loader = _graphd.EdgeLoader(g.handle, lists, handle, options)
+        if not is_native:
+            for e, name in of_edge_types(sampled.types, graph_sampler.prefetch_edge_feats):
+                sampled.data(True, e, name)  # raises an error if there is none
+            excluded = ExcludedEdges(
+                self.g, exclude if g_sampling is None else None, reverses, pairs
+            )
+            self._block_maker = BlockMaker(sampled, graph_sampler, excluded, options)
+
+    def _leave_out_blocks(self, options: dict[str, Any]) -> _graphd.Sampler:
+        """Changes options so that batches lack features, and returns a sampler of no edge."""
+        options.update(input_features=[], seed_features=[], edge_features=[])
+        self._node_data, self._features, self._has_tensors = ([], []), ([], [], []), False
+        return sampler_of_no_edge()
+
+    def _batches(self) -> Iterator[Any]:
+        batches = super()._batches()
+        if self._block_maker is None:
+            return batches
+        epoch = self._epoch
+        made = self._block_maker.completed(epoch, batches)
+        # Batches that were made ahead are left out when another epoch begins.
+        return itertools.takewhile(lambda _: epoch == self._epoch, made)
 
     def _unpack(self, batch: _graphd.Batch) -> tuple[Any, ...]:
         types = self.g.types

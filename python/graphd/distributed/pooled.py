@@ -6,14 +6,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .. import backend
+from .. import _graphd, backend
 from ..schema import Types
-from ..typing import Tensor
+from ..typing import Ids, Tensor
 
 Rows = tuple[int, Tensor, Tensor, Tensor]  # edge type, indptr, neighbours, edge ids
 
-# degrees(edge type, nodes) returns the degrees of nodes.
-Degrees = Callable[[int, Tensor], Tensor]
+# degrees(edge type, nodes) returns the numbers of edges of nodes that may be drawn.
+Degrees = Callable[[int, Tensor], Any]
+
+
+def degrees_without(graph: _graphd.Graph, exclude: Sequence[Ids], is_out: bool) -> Degrees:
+    """Returns a function that counts the edges of nodes, without those in the lists by edge type."""
+    import numpy
+
+    def degrees(e: int, nodes: Tensor) -> Any:
+        number = backend.to_numpy(graph.degrees(is_out, nodes, e))
+        if e >= len(exclude) or exclude[e] is None:
+            return number
+        ends = backend.to_numpy(graph.find_edges(exclude[e], e)[0 if is_out else 1])
+        # An edge that is listed twice is left out once.
+        distinct = numpy.unique(numpy.asarray(exclude[e]), return_index=True)[1]
+        ends = numpy.sort(ends[distinct])
+        some = backend.to_numpy(nodes)
+        first, last = (numpy.searchsorted(ends, some, side) for side in ("left", "right"))
+        return number - (last - first)
+
+    return degrees
 
 
 def draw_counts(
@@ -39,7 +58,7 @@ def draw_counts(
     for t, nodes in enumerate(seeds):
         ends = types.src_types if is_out else types.dst_types
         etypes = [e for e, end in enumerate(ends) if end == t and nodes is not None]
-        numbers = [backend.to_numpy(degrees(e, nodes)) for e in etypes]
+        numbers = [degrees(e, nodes) for e in etypes]
         others = sum(numbers, numpy.zeros(0 if nodes is None else len(nodes), numpy.int64))
         left = numpy.where(others > 0, fanout, 0) if replace else numpy.minimum(others, fanout)
         for e, number in zip(etypes, numbers):

@@ -10,7 +10,6 @@ from typing import Any
 from .. import backend, seeds
 from ..block import Block, mark_last
 from ..block_sampler import Sample
-from ..errors import InvalidError
 from ..graph_base import GraphBase, graph_of
 from ..names import NID
 from ..schema import Types
@@ -44,10 +43,6 @@ def pooled_blocks(
     """
     backend.chosen()
     types = graph_of(g).types
-    if exclude_eids is not None and len(types.canonical_etypes) > 1:
-        raise InvalidError(
-            "exclude_eids can't be given to a sampler with pooled=True and several edge types"
-        )
     output_nodes = [_distinct(each) for each in vectors(types.by_ntype(seed_nodes, "seed_nodes"))]
     # Layers need seeds of their own: with the same one, equal rows of two layers would be drawn alike.
     draw = random.Random(seeds.given_or_next(seed))

@@ -14,7 +14,7 @@ from ..sampled import SampledGraph
 from ..schema import Types
 from ..subgraph import Subgraph
 from ..typing import EdgeIds, EdgeType, Fanout, Ids, NodeIds, Tensor
-from .pooled import draw_counts, keep_counts
+from .pooled import degrees_without, draw_counts, keep_counts
 
 
 def sample_neighbors(
@@ -53,7 +53,7 @@ def sample_neighbors(
         Only the CPU is supported.
     pooled : bool
         Whether the fanout is the number of edges of all types of a node together, as in DGL: each of
-        its edges is equally likely. Only without `prob` and `exclude_edges`. A node that is listed
+        its edges that is not excluded is equally likely. Only without `prob`. A node that is listed
         twice may get different neighbours.
     seed : int, optional
         The same seed gives the same sample, wherever the partitions are.
@@ -71,14 +71,15 @@ def sample_neighbors(
     options = edge_dir, prob, exclude_edges, replace
     if not pooled or len(graph_of(g).types.canonical_etypes) == 1 or fanout == -1:
         return sample_etype_neighbors(g, nodes, fanout, *options, seed=seed)
-    if prob is not None or exclude_edges is not None or isinstance(fanout, Mapping):
+    if prob is not None or isinstance(fanout, Mapping):
         raise InvalidError(
-            "pooled=True: the fanout is one number, without prob and exclude_edges; leave these out, "
-            "or give a fanout for each edge type and leave out pooled"
+            "pooled=True: the fanout is one number, without prob; leave prob out, or give a fanout for "
+            "each edge type and leave out pooled"
         )
     backend.chosen()
     is_out = one_of(edge_dir, "edge_dir", ("in", "out")) == "out"
     seeds_by_type = vectors(g.types.by_ntype(nodes, "nodes"))
+    exclude = [] if exclude_edges is None else g.types.by_etype(exclude_edges, "exclude_edges")
     seed = seeds.given_or_next(seed)
     counts = draw_counts(
         g.types,
@@ -86,14 +87,14 @@ def sample_neighbors(
         fanout_number(fanout),
         bool(replace),
         is_out,
-        lambda e, some: g.handle.degrees(is_out, some, e),
+        degrees_without(g.handle, exclude, is_out),
         seed,
     )
     most: dict[EdgeType, int] = {
         etype: int(counts[e].max(initial=0)) if e in counts else 0
         for e, etype in enumerate(g.types.canonical_etypes)
     }
-    found = _sampled(g, seeds_by_type, most, None, replace, is_out, seed, [])
+    found = _sampled(g, seeds_by_type, most, None, replace, is_out, seed, exclude)
     return SampledGraph(g, seeds_by_type, keep_counts(found, counts, seed), is_out)
 
 

@@ -2,6 +2,7 @@
 """Tests that loaders deliver the same batches to a device, one ahead of the model."""
 
 import collections
+import functools
 import gc
 import os
 import threading
@@ -92,18 +93,19 @@ class Loaders(support.GraphTest):
     def test_batches_of_edges_are_equal(self):
         g = self.standalone()
 
-        def make(**more):
+        def make(pooled, **more):
             return DistEdgeDataLoader(
                 g,
                 {FOLLOWS: torch.arange(100)},
-                NeighborSampler([3, 2]),
+                NeighborSampler([3, 2], pooled=pooled),
                 batch_size=32,
                 seed=1,
                 negative_sampler=negative_sampler.Uniform(2),
                 **more,
             )
 
-        self.check(make)
+        for pooled in (False, True):
+            self.check(functools.partial(make, pooled))
 
     def test_labels_of_edges_are_delivered_with_the_batch(self):
         g = self.standalone()

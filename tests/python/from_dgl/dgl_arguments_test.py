@@ -210,7 +210,6 @@ class Arguments(support.GraphTest):
         g = self.standalone()
         for options in (
             {"prob": "weight"},
-            {"exclude_edges": {"follows": [0]}},
             {"fanout": {"follows": 2}},
         ):
             with self.assertRaisesRegex(graphd.errors.InvalidError, "pooled=True"):

@@ -8,7 +8,6 @@ import graphd
 import support
 from graphd.distributed import (
     DistDataLoader,
-    DistEdgeDataLoader,
     DistNodeDataLoader,
     sample_neighbors,
 )
@@ -131,6 +130,12 @@ class PooledSampler(support.GraphTest):
                 self.assertEqual(len(loader), 4)
                 self.assertEqual(sorted(seen), list(range(100)))
 
+    def test_a_loader_of_nodes_takes_lists_and_the_default_number_of_threads(self):
+        g = self.standalone()
+        sampler = NeighborSampler([4], pooled=True)
+        loader = DistNodeDataLoader(g, {"user": [5, 3, 1]}, sampler, batch_size=2, num_workers=-1)
+        self.assertEqual([out["user"].tolist() for _, out, _ in loader], [[5, 3], [1]])
+
     def test_it_can_be_made_as_dgls_examples_make_theirs(self):
         for g in self.each_way():
             sampler = NeighborSampler(g, [3, 4], sample_neighbors, "cpu", pooled=True)
@@ -170,10 +175,6 @@ class PooledSampler(support.GraphTest):
         with self.assertRaisesRegex(InvalidError, "pooled=True"):
             TopKSampler([2], "w", pooled=True)
         sampler = NeighborSampler([2], pooled=True)
-        with self.assertRaisesRegex(InvalidError, "exclude_eids.*pooled=True"):
-            sampler.sample(g, {"user": [0]}, {"follows": [0]})
-        with self.assertRaisesRegex(InvalidError, "not pooled"):
-            DistEdgeDataLoader(g, {"follows": [0, 1]}, sampler, batch_size=1)
         with self.assertRaisesRegex(InvalidError, "seed_nodes"):
             sampler.sample(g, [0])
 
