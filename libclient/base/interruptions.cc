@@ -1,25 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/interruptions.h"
 
-#include <utility>
-
-// Implements graphd/interrupt.h (InterruptCheck) and base/interruptions.h (Interruptions).
-
 namespace graphd {
-namespace {
 
-thread_local InterruptCheck* innermost = nullptr;
+InterruptCheck*& Interruptions::Innermost() noexcept {
+  thread_local InterruptCheck* innermost = nullptr;
+  return innermost;
+}
 
-}  // namespace
-
-InterruptCheck::InterruptCheck(std::function<void()> check)
-    : check_(std::move(check)), outer_(std::exchange(innermost, this)) {}
-
-InterruptCheck::~InterruptCheck() { innermost = outer_; }
-
-bool Interruptions::AreChecked() noexcept { return innermost != nullptr; }
+bool Interruptions::AreChecked() noexcept { return Innermost() != nullptr; }
 
 void Interruptions::Check() {
+  InterruptCheck* const innermost = Innermost();
   if (innermost == nullptr) return;
   try {
     innermost->check_();
@@ -29,6 +21,9 @@ void Interruptions::Check() {
   }
 }
 
-bool Interruptions::Happened() noexcept { return innermost != nullptr && innermost->has_thrown_; }
+bool Interruptions::Happened() noexcept {
+  const InterruptCheck* const innermost = Innermost();
+  return innermost != nullptr && innermost->has_thrown_;
+}
 
 }  // namespace graphd

@@ -19,6 +19,8 @@ inline constexpr std::chrono::milliseconds kInterruptPause{50};
 // The innermost InterruptCheck of the calling thread. It is hidden here, because the public header
 // that names it first would export it.
 struct [[gnu::visibility("hidden")]] Interruptions {
+  // Returns the place of the pointer to the check; null if the thread has none.
+  static InterruptCheck*& Innermost() noexcept;
   static bool AreChecked() noexcept;
   // Calls the check if the thread has one; throws what the check throws.
   static void Check();
