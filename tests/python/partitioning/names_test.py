@@ -249,7 +249,9 @@ class Names(support.GraphTest):
             g.label_names("kind", "user")
         with gzip.open(os.path.join(self.folder, "mine.user.kind.labels.txt.gz"), "wb") as file:
             file.write(b"tea\nj\xe4m\n")
-        with self.assertRaisesRegex(graphd.errors.CorruptError, "labels.txt.gz: byte 5 is not UTF-8"):
+        with self.assertRaisesRegex(
+            graphd.errors.CorruptError, "labels.txt.gz: byte 5 is not UTF-8"
+        ):
             g.label_names("kind", "user")
 
     def warnings(self, g, **options):
