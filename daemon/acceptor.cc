@@ -64,11 +64,11 @@ kj::Promise<void> Acceptor::Serve(DataThread& thread, UniqueFd fd, Peer peer) {
   }
   const uid_t user = *peer.uid;
   return users_.Find(user, timer_)
-      .then([&thread, fd = std::move(fd),
-             peer = std::move(peer)](std::vector<gid_t> groups) mutable {
-        peer.gids = std::move(groups);
-        return thread.Serve(std::move(fd), std::move(peer));
-      });
+      .then(
+          [&thread, fd = std::move(fd), peer = std::move(peer)](std::vector<gid_t> groups) mutable {
+            peer.gids = std::move(groups);
+            return thread.Serve(std::move(fd), std::move(peer));
+          });
 }
 
 void Acceptor::taskFailed(kj::Exception&& exception) {

@@ -104,8 +104,8 @@ void Graphd::Run() {
   PeerAddresses metrics_peers(options_.metrics_peers);
   std::unique_ptr<MetricsEndpoint> metrics = ShowMetrics(metrics_peers, progress);
   Loaded loaded = Load(*progress);
-  const std::string serving = StrCat("serving '", loaded.version->graph->meta().graph_name,
-                                     "' at ", Endpoints());
+  const std::string serving =
+      StrCat("serving '", loaded.version->graph->meta().graph_name, "' at ", Endpoints());
   AdviseOnPages(*loaded.version->graph);
   GraphVersions graphs(std::exchange(loaded.version, nullptr));
   store::TensorHost& tensors = *loaded.tensors;
@@ -167,8 +167,8 @@ void Graphd::Run() {
   const auto trimming = loop_.Repeat(MemoryTrimmer::kPeriod, [&trimmer] {
     LogFailure("the trimming of memory", [&] { trimmer.Run(); });
   });
-  const auto telling = loop_.Repeat(std::chrono::seconds(DaemonLog::kTellSeconds),
-                                    [this] { log_.TellLeftOut(); });
+  const auto telling =
+      loop_.Repeat(std::chrono::seconds(DaemonLog::kTellSeconds), [this] { log_.TellLeftOut(); });
   std::deque<DataThread> data_threads;
   std::vector<kj::Promise<void>> beats;
   for (size_t i = 0; i < options_.data_threads; i++) {
@@ -256,18 +256,18 @@ void Graphd::ReadKeys() {
 }
 
 void Graphd::Listen(const AccessRules& access) {
-  listeners_.emplace(ListenOptions{options_.address, options_.port,
-                                   options_.allows_beyond_loopback(), options_.runtime_dir,
-                                   options_.server_name, SocketMode(access)},
-                     store_);
+  listeners_.emplace(
+      ListenOptions{options_.address, options_.port, options_.allows_beyond_loopback(),
+                    options_.runtime_dir, options_.server_name, SocketMode(access)},
+      store_);
 }
 
 std::unique_ptr<MetricsEndpoint> Graphd::ShowMetrics(const PeerAddresses& peers,
                                                      const std::optional<LoadProgress>& progress) {
   if (options_.metrics_address.empty()) return nullptr;
-  auto metrics = std::make_unique<MetricsEndpoint>(
-      options_.metrics_address, options_.metrics_port, options_.metrics_insecure,
-      [&peers] { return peers.Get(); });
+  auto metrics = std::make_unique<MetricsEndpoint>(options_.metrics_address, options_.metrics_port,
+                                                   options_.metrics_insecure,
+                                                   [&peers] { return peers.Get(); });
   LogInfo("metrics are at http://", metrics->text(), "/metrics");
   metrics->ShowLoading(options_.server_name, [&progress] { return progress->bytes(); });
   return metrics;

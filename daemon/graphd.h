@@ -10,8 +10,8 @@
 
 #include "base/file.h"
 #include "base/threads/mutex.h"
-#include "daemon/access/access_rules.h"
 #include "daemon/acceptor.h"
+#include "daemon/access/access_rules.h"
 #include "daemon/graph_switcher.h"
 #include "daemon/load_progress.h"
 #include "daemon/logging/daemon_log.h"

@@ -75,10 +75,10 @@ TEST(ListeningAddress, PortZeroIncludesAllPorts) {
 
 TEST(ListeningAddress, OtherDescriptorsHaveNone) {
   const UniqueFd datagrams(::socket(AF_INET, SOCK_DGRAM, 0));
-  EXPECT_THAT(WhyNot(datagrams.get()), HasSubstr("not a stream socket"));
+  EXPECT_THAT(WhyNot(datagrams.get()), HasSubstr("neither a Unix stream socket"));
   const UniqueFd file = OpenFile("/dev/null", 0);
-  EXPECT_THAT(WhyNot(file.get()), HasSubstr("not a stream socket"));
-  EXPECT_THAT(WhyNot(-1), HasSubstr("not a stream socket"));
+  EXPECT_THAT(WhyNot(file.get()), HasSubstr("neither a Unix stream socket"));
+  EXPECT_THAT(WhyNot(-1), HasSubstr("neither a Unix stream socket"));
   const UniqueFd deaf(::socket(AF_UNIX, SOCK_STREAM, 0));
   EXPECT_THAT(WhyNot(deaf.get()), HasSubstr("does not listen"));
 }
