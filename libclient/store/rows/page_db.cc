@@ -314,6 +314,15 @@ namespace {
 
 // Sizes of a write buffer. One buffer is filled while the others are written.
 constexpr uint64_t kLeastBuffer = uint64_t{2} << 20, kLargestBuffer = uint64_t{256} << 20;
+constexpr uint64_t kLevelBytes = uint64_t{2} << 30;  // the size of level 1
+
+// Returns how many files of level 0, each of a write buffer, are compacted together. Pages change
+// in no order, so a compaction rewrites nearly all of level 1, however little is in level 0. So
+// files are collected until they have about as many bytes, or until there are so many that reads,
+// which ask each file's Bloom filter, would take longer.
+int FilesToCompact(uint64_t buffer_bytes) {
+  return static_cast<int>(std::clamp<uint64_t>(kLevelBytes / buffer_bytes, 4, 32));
+}
 
 rocksdb::Options DbOptions(const std::string& directory, uint64_t memory, rocksdb::Env* env,
                            std::shared_ptr<rocksdb::EventListener> listener) {
@@ -331,7 +340,11 @@ rocksdb::Options DbOptions(const std::string& directory, uint64_t memory, rocksd
                                           : std::clamp(memory / static_cast<uint64_t>(buffers + 1),
                                                        kLeastBuffer, kLargestBuffer);
   options.target_file_size_base = uint64_t{256} << 20;
-  options.max_bytes_for_level_base = uint64_t{2} << 30;
+  options.max_bytes_for_level_base = kLevelBytes;
+  const int files = FilesToCompact(options.write_buffer_size);
+  options.level0_file_num_compaction_trigger = files;
+  options.level0_slowdown_writes_trigger = 3 * files;
+  options.level0_stop_writes_trigger = 4 * files;
   options.max_background_jobs = 2;
   options.atomic_flush = true;
   // These files are not read soon: they would only fill the page cache, and copying into it takes
