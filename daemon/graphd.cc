@@ -54,7 +54,8 @@ uint64_t PeerMemoryLimit(const DaemonOptions& options) {
   return options.peer_memory != 0 ? options.peer_memory : PeerMemory::DefaultLimit(TotalMemory());
 }
 
-// If others than the daemon's group have a role, everyone may connect, and is asked for a role.
+// Returns the mode of the Unix socket. If users outside the daemon's group have a role, every user
+// may open it, and the daemon checks the role of whoever connects.
 mode_t SocketMode(const AccessRules& access) { return access.has_outsiders() ? 0666 : 0660; }
 
 // Advises the administrator: on small pages random reads take up to twice the time.

@@ -17,12 +17,15 @@ void Check(const std::vector<uint32_t>& trainers, const JobSpec& job) {
   }
   for (const uint32_t count : trainers) {
     if (count > kMaxTrainersPerSlot) {
-      Throw(ErrorCode::kInvalid, "job ", job.job_id, " was to have ", count,
-            " trainers in one place; at most ", kMaxTrainersPerSlot, " are allowed");
+      Throw(ErrorCode::kInvalid, "job ", job.job_id, " can't have ", count,
+            " trainers in one place, as its first host has planned; at most ", kMaxTrainersPerSlot,
+            " are allowed");
     }
   }
   if (NumTrainers(trainers) == 0) {
-    Throw(ErrorCode::kInvalid, "job ", job.job_id, " was to go on without any trainer");
+    Throw(ErrorCode::kInvalid, "job ", job.job_id,
+          " can't go on: its first host has planned an attempt without any trainer; launch the job "
+          "again");
   }
 }
 

@@ -21,7 +21,7 @@ std::vector<FileStamp> StampDataFiles(const PartConfig& config, std::span<const 
 // sizes and times of other files. Equal copies on other machines have the same number. Throws
 // Error(kIo) if a file can't be read.
 uint64_t DataHash(const std::vector<FileStamp>& files);
-// Returns the text by which people and files of state name the data.
+// Returns the hash as 16 hexadecimal digits, as it is shown to people and written to files.
 std::string Fingerprint(uint64_t data_hash);
 
 }  // namespace graphd

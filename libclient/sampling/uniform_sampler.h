@@ -16,7 +16,8 @@
 
 namespace graphd {
 
-// Memory that a thread reuses from call to call. Not thread-safe.
+// A sampler that draws neighbours in two steps, Plan and then Sample. It keeps its buffers from
+// call to call, so a thread should reuse one. Not thread-safe.
 class UniformSampler {
  public:
   // Does the first step: reads the offsets of `rows` (local rows of the destination type, in range)

@@ -11,8 +11,7 @@ namespace graphd::store {
 
 enum class Durability : uint8_t {
   // There is no log. Pushes since the last write-back are lost when the process ends, and pages
-  // that
-  // were written back may have the pushes up to different times.
+  // that were written back may have the pushes up to different times.
   kNone,
   // Acknowledged pushes survive the end of the process, kill -9 included. After a crash of the
   // machine, rows have the values that one of the last write-backs has stored.

@@ -44,8 +44,8 @@ void CheckSocketDirectory(const std::string& path) {
   if (::stat(directory.c_str(), &info) != 0) return;  // connecting to the socket says why
   if (!IsTrusted(info.st_uid)) ThrowDenied(StrCat("the directory ", directory), info.st_uid);
   if ((info.st_mode & S_IWOTH) != 0 && (info.st_mode & S_ISVTX) == 0) {
-    Throw(ErrorCode::kDenied, "every user may replace the sockets in ", directory,
-          "; take that right away: chmod o-w ", directory);
+    Throw(ErrorCode::kDenied, "every user can replace the sockets in ", directory,
+          "; remove that permission: chmod o-w ", directory);
   }
 }
 

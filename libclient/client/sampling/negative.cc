@@ -112,8 +112,9 @@ class PairDraws {
   std::unordered_set<std::pair<int64_t, int64_t>, PairHash> chosen_;
 };
 
-// Returns the draws per missing pair: the expected number for evenly distributed edges, and a few
-// more.
+// Returns how many pairs to draw for each negative edge that is still to be found, because pairs
+// that are edges are rejected: what the options say, or else 5 % more than is expected if edges are
+// evenly distributed.
 double DrawsPerMissing(const DistGraph& graph, const GlobalNegativeOptions& options) {
   if (options.redundancy > 0) return 1 + options.redundancy;
   const auto sources = graph.num_nodes(graph.schema().src_type(options.etype));

@@ -139,8 +139,9 @@ class Refiner {
 
  private:
   // Returns the best partition for a node whose neighbours have been counted; its own, if it
-  // should stay. A node that only flees a price must not make another partition exceed its share,
-  // or nodes of few neighbours would never settle.
+  // should stay. A node that would gain no neighbours, and moves only because the price of its own
+  // partition is high, may not let another partition exceed its share: nodes with few neighbours
+  // would move for ever.
   size_t BestAtPrices(size_t node, const Prices& prices, double most_shares) const {
     const size_t own = Index(owner_[node]);
     const auto score = [&](size_t part) {

@@ -99,8 +99,8 @@ class DistDataLoader {
   // The function that makes a batch of items.
   using Collate = std::function<Batch(std::span<const Item>, const BatchInfo&)>;
 
-  // Keeps `session` alive and takes the default number of workers from it; a null session counts as
-  // one without samplers. Throws Error(kInvalid) on a batch size below 1 and on a number of workers
+  // Keeps `session` alive. The default number of workers is the session's num_samplers, and 0 if
+  // `session` is null. Throws Error(kInvalid) on a batch size below 1 and on a number of workers
   // or a queue size out of bounds.
   DistDataLoader(std::shared_ptr<Session> session, std::vector<Item> dataset, Collate collate,
                  const DataLoaderOptions& options = {})
