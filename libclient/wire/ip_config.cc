@@ -164,7 +164,7 @@ std::pair<std::string, uint16_t> ParseHostPort(const std::string& text) {
 std::string RuntimeDir() {
   if (const char* given = std::getenv("GRAPHD_RUNTIME_DIR"); given && *given) return given;
   if (::geteuid() == 0 || ::access("/run/graphd", W_OK) == 0) return "/run/graphd";
-  // srun passes on the environment of the machine where it was called, so the directory may not
+  // Slurm passes on the environment of the machine where srun was called, so the directory may not
   // exist on this one.
   if (const char* xdg = std::getenv("XDG_RUNTIME_DIR"); xdg && ::access(xdg, W_OK) == 0) {
     return std::string(xdg) + "/graphd";
