@@ -19,7 +19,7 @@ TEST(TensorPreparation, IsShownForTheTensorsWhoseMemoryIsPrepared) {
                       {"preparing_bytes", uint64_t{10} << 30}};
   const json status = {{"tensors", {prepared, fresh}}};
   const json found = PreparedTensors(status);
-  EXPECT_EQ(found, json({fresh}));
+  EXPECT_EQ(found, json::array({fresh}));
   const json machines = {{{"host", "a"}, {"preparing", found}}, {{"host", "b"}}};
   EXPECT_THAT(PreparationLines(machines),
               ElementsAre("tensor 'users', partition 1 on a, is new: 1.0 GiB of 10.0 GiB of its "
