@@ -52,10 +52,11 @@ TEST_F(VectorBits, InvalidValuesAreIgnoredUntilTheyAreReported) {
 TEST_F(VectorBits, TheTextSaysWhyTheyAreFewer) {
   Set("");
   EXPECT_THAT(VectorBitsText(), Not(HasSubstr(kVectorBitsVariable)));
-  if (ProcessorVectorBits() == 128) GTEST_SKIP() << "this processor has no wider vectors";
   Set("128");
-  EXPECT_THAT(VectorBitsText(), HasSubstr("vectors of up to 128 bits of this processor's "));
-  EXPECT_THAT(VectorBitsText(), HasSubstr(kVectorBitsVariable));
+  EXPECT_THAT(VectorBitsText(), HasSubstr("vectors of up to 128 bits"));
+  const bool are_fewer = ProcessorVectorBits() > 128;
+  EXPECT_EQ(VectorBitsText().find(" of this processor's ") != std::string::npos, are_fewer);
+  EXPECT_EQ(VectorBitsText().find(kVectorBitsVariable) != std::string::npos, are_fewer);
 }
 
 }  // namespace

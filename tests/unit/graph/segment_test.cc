@@ -141,7 +141,7 @@ TEST(Segment, HugePagesCanBeMappedAheadOfReads) {
   // If memory is too fragmented for huge pages now, mapping ahead ends at the small ones.
   if (segment->pages().huge_bytes != kBytes) return;
   EXPECT_EQ(mapped_before, 0U);
-  // A call also ends early where the machine has no time for it just then.
+  // A call also ends early where a piece took long, as it may in a virtual machine.
   for (int i = 0; i < 10 && MappedPages(data, kBytes) < kPages; i++) segment->MapAhead();
   EXPECT_EQ(MappedPages(data, kBytes), kPages);
 }

@@ -4,16 +4,18 @@
 
 #include <atomic>
 #include <cmath>
+#include <list>
 #include <map>
 #include <numeric>
-
 #include <thread>
+#include <vector>
 
 #include "base/clock.h"
 #include "client/routing/graph_access.h"
 #include "graphd/sparse_optim.h"
 #include "store/rows/table_preparer.h"
 #include "tests/support/slowness.h"
+#include "tests/support/stopped_thread.h"
 #include "tests/unit/client/expect_error.h"
 #include "tests/unit/client/tensor_fixture.h"
 
@@ -229,6 +231,28 @@ TEST_F(SparseOptim, FindsTheMemoryOfANewEmbeddingPrepared) {
     }
     EXPECT_GE(bytes, uint64_t{2 * kRows * kFloats * sizeof(float)});  // with the optimiser's state
   }
+}
+
+TEST_F(SparseOptim, WaitsForAllPartitionsAtOnceAndLongerThanTheTimeoutOfCalls) {
+  auto connection = served_.TrainerOptions(Transport::kAuto);
+  connection.timeout = std::chrono::seconds(3);
+  const DistGraph graph(Initialize(connection));
+  const DistEmbedding small(graph, Options("small"));  // the daemons start their threads for it
+  std::list<StoppedThread> stopped;
+  for (int daemon = 0; daemon < 2; daemon++) {
+    stopped.emplace_back(served_.daemon(daemon).pid(), "table memory", StoppedThread::kIdle);
+  }
+  EmbeddingOptions options = Options("large");
+  options.policy = TensorPolicy::kRange;
+  options.num_embeddings = 400'000;
+  options.dim = 128;
+  DistEmbedding large(graph, options);
+  const Clock::time_point begin = Clock::now();
+  EXPECT_NO_THROW(SparseAdagrad({&large}, {}));
+  const auto waited = Clock::now() - begin;
+  for (StoppedThread& each : stopped) each.GoOn();  // the daemons could not end otherwise
+  EXPECT_GE(waited, store::kLongestPreparation);
+  EXPECT_LT(waited, 2 * store::kLongestPreparation);
 }
 
 TEST_F(SparseOptim, StaleStepsKeepTheirOrderAndAreAllDone) {
