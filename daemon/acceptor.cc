@@ -11,7 +11,8 @@
 namespace graphd {
 
 uint64_t ConnectionLimits::reserved_descriptors() const noexcept {
-  return std::min<uint64_t>(1024, descriptors / 2);
+  constexpr uint64_t kMost = 1024;
+  return std::min(kMost, descriptors / 2);
 }
 
 Acceptor::Acceptor(std::deque<DataThread>& threads, const ConnectionLimits& limits,

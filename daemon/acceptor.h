@@ -15,12 +15,13 @@
 
 namespace graphd {
 
-// The limits on what the daemon accepts. A reload may change them.
+// The limits on the connections that the daemon accepts. The main thread sets and reads them; a
+// reload changes `connections` on the reloader's thread.
 struct ConnectionLimits {
   std::atomic<uint64_t> connections{0};
-  // The descriptors that this process may have. Those reserved no connection gets, because the
-  // store needs them: for segments of its log, RocksDB's files (512) and new tables.
-  uint64_t descriptors = 0;
+  uint64_t descriptors = 0;  // of this process
+  // Returns how many descriptors no connection gets, because the store needs them: for segments of
+  // its log, RocksDB's files (512) and new tables.
   uint64_t reserved_descriptors() const noexcept;
 };
 

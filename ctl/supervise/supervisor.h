@@ -26,8 +26,8 @@
 // A host without a partition has no daemon: it is ready at once, and learns from the other hosts
 // when their daemons have ended.
 //
-// When the daemon ends, the trainers wait for it and attach again by themselves. The supervisor
-// also attaches again, and ends the job if no daemon returns within the grace period. It starts the
+// Trainers whose daemon has ended wait for it and attach again by themselves. The supervisor also
+// attaches again, and ends the job if no daemon returns within the grace period. It starts the
 // daemon again only if the daemon was its child and has failed, because nobody else would. Systemd
 // and users start their own daemons again, with settings that this process does not know, and a
 // daemon that has ended with code 0 was stopped on purpose.

@@ -108,7 +108,7 @@ class JobRegistry {
   // when a trainer of a later attempt attaches, so that this member changes nothing any more; it
   // must not throw.
   //
-  // When a trainer of a later attempt attaches, the registry forgets the trainers of earlier
+  // A trainer of a later attempt that attaches makes the registry forget the trainers of earlier
   // attempts: they no longer count as attached or as having left, and the world may have another
   // size. A trainer of an earlier attempt is refused with Error(kDenied), so that it does not try
   // again.
