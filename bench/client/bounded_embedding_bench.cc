@@ -30,7 +30,8 @@
 // "read_MB" and "written_MB" are what the daemon reads and writes per step, merging of files
 // included. "disk_rows/s" is the limit of a disk that only reads: 16 threads read as many bytes as
 // a table's page has at random places of a file of the table's size, without any cache. "of_disk"
-// is the rate of rows relative to it, and "disk_in_use" that of all bytes.
+// is the rate of rows relative to it, and "disk_in_use" that of all bytes. "disk_of_table" is the
+// size of all files at the end, relative to the table's.
 
 namespace graphd::bench {
 namespace {
@@ -51,6 +52,16 @@ Moved BytesMoved(pid_t pid) {
     if (line.starts_with("wchar:")) moved.written = std::stod(line.substr(6));
   }
   return moved;
+}
+
+double BytesIn(const std::string& directory) {
+  double bytes = 0;
+  std::error_code ignored;
+  for (std::filesystem::recursive_directory_iterator each(directory, ignored), end; each != end;
+       each.increment(ignored)) {
+    if (each->is_regular_file(ignored)) bytes += static_cast<double>(each->file_size(ignored));
+  }
+  return bytes;
 }
 
 void DropCachedFiles(const std::string& directory) {
@@ -114,6 +125,7 @@ void BM_BoundedEmbedding(benchmark::State& state) {
   state.counters["of_disk"] = steps * kStepRows / seconds / (disk / kPageBytes);
   const double moved = after.read - before.read + after.written - before.written;
   state.counters["disk_in_use"] = moved / seconds / disk;
+  state.counters["disk_of_table"] = BytesIn(graph.directory()) / kTableBytes;
   state.SetLabel(zipf ? "Zipf" : "uniform");
 }
 BENCHMARK(BM_BoundedEmbedding)
