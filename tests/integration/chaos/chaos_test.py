@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Three hosts in namespaces, each with a daemon and a trainer, and random faults: kill -9 and SIGSTOP
-of daemons and trainers, cut links, full disks and memory, too few descriptors, and clients that send
-nonsense, read nothing, ask for too much or come in crowds. In the end every row has exactly the
+of daemons and trainers, cut links, full disks and memory, too few descriptors, greedy jobs that push
+without a pause, and clients that send nonsense, read nothing, ask for too much or come in crowds. In the end every row has exactly the
 changes that were acknowledged, every process ends in time, and nothing is left.
 
   GRAPHD_BIN_DIR=build/dev/bin tests/integration/chaos/chaos_test.py --seconds 1800 --seed 7
@@ -62,6 +62,7 @@ class Host:
         self.keys = {"GRAPHD_KEYS": keys} if keys else {}
         self.trainer, self.trainer_pid, self.jobs, self.trainer_kills = None, 0, 0, 0
         self.output = machine.folder + "/trainer.log"
+        self.pushes = machine.folder + "/pushes.log"  # of greedy jobs
 
     def is_serving(self):
         with open(self.daemon.log) as file:
@@ -76,22 +77,26 @@ class Host:
         """Returns a path on the machine as this process sees it."""
         return f"/proc/{self.machine.init()}/root{name}"
 
-    def start_trainer(self):
+    def start_job(self, program, *arguments, output):
+        """Starts a program as a new job on this host; returns its process, and its own pid."""
         self.jobs += 1
         environment = dict(
             os.environ, GRAPHD_SERVER_NAME="chaos", GRAPHD_IP_CONFIG=self.cluster.root + "/ip.txt",
             GRAPHD_MODEL=self.cluster.root + "/ring.json", GRAPHD_TIMEOUT="20",
             GRAPHD_JOB_ID=f"host{self.part}-{self.jobs}", GRAPHD_PART_ID=str(self.part),
             **self.keys)
-        with open(self.output, "a") as out:
-            self.trainer = subprocess.Popen(
-                self.machine.enter(self.cluster.root + "/bin/chaos_trainer",
-                                   self.machine.folder + "/journal", f"embedding{self.part}",
-                                   str(self.part + 1)),
+        with open(output, "a") as out:
+            process = subprocess.Popen(
+                self.machine.enter(f"{self.cluster.root}/bin/{program}", *arguments),
                 env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
-        trainer = Daemon.__new__(Daemon)
-        trainer.process, trainer.enter, trainer.log = self.trainer, True, self.output
-        self.trainer_pid = trainer.find_pid()
+        job = Daemon.__new__(Daemon)
+        job.process, job.enter, job.log = process, True, output
+        return process, job.find_pid()
+
+    def start_trainer(self):
+        self.trainer, self.trainer_pid = self.start_job(
+            "chaos_trainer", self.machine.folder + "/journal", f"embedding{self.part}",
+            str(self.part + 1), output=self.output)
 
     def signal_trainer(self, number):
         with contextlib.suppress(ProcessLookupError):
@@ -174,6 +179,15 @@ def jump_clock(host, rng):
     return lambda: host.set_clock(0)
 
 
+def greedy_job(host, rng):
+    process, pid = host.start_job("chaos_pusher", f"greedy{host.part}", output=host.pushes)
+
+    def end():
+        os.kill(pid, signal.SIGKILL)
+        process.wait(60)
+    return end
+
+
 def crowd(host, rng):
     kind = rng.choice(sorted(CROWDS))
     seconds = rng.uniform(1, 6)
@@ -188,7 +202,8 @@ def crowd(host, rng):
 
 
 FAULTS = {kill_daemon: 3, stop_daemon: 2, kill_trainer: 2, stop_trainer: 1, cut_link: 2,
-          fill_disk: 1, fill_memory: 1, take_descriptors: 1, crowd: 4}
+          fill_disk: 1, fill_memory: 1, take_descriptors: 1, greedy_job: 2,
+          crowd: 4}
 # These happen with --clocks only.
 MORE_FAULTS = {jump_clock: 2}
 
@@ -219,7 +234,8 @@ class Chaos:
     def prepare(self):
         root = self.cluster.root
         os.mkdir(root + "/bin")
-        for program in ("graphd", "../tests/chaos_trainer", "../tests/chaos_clients"):
+        for program in ("graphd", "../tests/chaos_trainer", "../tests/chaos_pusher",
+                        "../tests/chaos_clients"):
             shutil.copy(os.path.join(BIN, program), root + "/bin")
         write_raw_graph(root + "/raw_graph", NODES)
         subprocess.run([GRAPHCTL, "partition", "--input", root + "/raw_graph", "--graph_name", "ring",
@@ -272,7 +288,8 @@ class Chaos:
                 _, duration, fault, number, seed = schedule.pop(0)
                 # A daemon that is away or stopped gets no second fault meanwhile; nor a trainer.
                 key = (number, "trainer" if fault in (kill_trainer, stop_trainer) else
-                       fault.__name__ if fault in (crowd, cut_link, jump_clock) else "daemon")
+                       fault.__name__ if fault in (crowd, cut_link, greedy_job, jump_clock) else
+                       "daemon")
                 if key not in busy and not (fault is crowd and len(self.crowds()) > 6):
                     if self.options.verbose:
                         print(f"{now:7.2f} s: {fault.__name__} of host {number} for {duration:.2f} s")
@@ -301,6 +318,9 @@ class Chaos:
             if status != 0:
                 raise AssertionError(f"status {status}:\n{tail(host.output)}")
         self.check_what_is_left(before)
+        pushes = sum(tail(host.pushes, 1 << 40).count("pushed") for host in self.hosts)
+        print(f"greedy jobs pushed {pushes} times")
+        assert pushes > 0 or self.counts["greedy_job"] == 0, "no greedy job has pushed"
         print(f"seed {self.options.seed}, {self.options.seconds:.0f} s: " +
               ", ".join(f"{count} {name}" for name, count in self.counts.items()))
 
