@@ -19,7 +19,7 @@ namespace graphd {
 // reload changes `connections` on the reloader's thread.
 struct ConnectionLimits {
   std::atomic<uint64_t> connections{0};
-  uint64_t descriptors = 0;  // of this process
+  uint64_t descriptors = 0;  // limit of this process (RLIMIT_NOFILE)
   // Returns how many descriptors no connection gets, because the store needs them: for segments of
   // its log, RocksDB's files (512) and new tables.
   uint64_t reserved_descriptors() const noexcept;

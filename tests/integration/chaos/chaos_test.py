@@ -62,7 +62,7 @@ class Host:
         self.keys = {"GRAPHD_KEYS": keys} if keys else {}
         self.trainer, self.trainer_pid, self.jobs, self.trainer_kills = None, 0, 0, 0
         self.output = machine.folder + "/trainer.log"
-        self.pushes = machine.folder + "/pushes.log"  # of greedy jobs
+        self.pushes = machine.folder + "/pushes.log"  # output of greedy jobs
 
     def is_serving(self):
         with open(self.daemon.log) as file:

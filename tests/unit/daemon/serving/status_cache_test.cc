@@ -18,7 +18,7 @@ TEST(StatusCache, OneStatusIsForAllWhoHaveAskedBeforeItWasBegun) {
   const StatusCache::StatusPtr status = cache.MadeAfter(first, make);
   EXPECT_EQ(status->pid, 1);
   EXPECT_EQ(cache.MadeAfter(second, make), status);
-  // Whoever asks later gets a new one, and so does everybody once nobody uses it any more.
+  // A later request gets a new status; so does any request once nobody uses the last one.
   EXPECT_EQ(cache.MadeAfter(Clock::now(), make)->pid, 2);
   EXPECT_EQ(cache.MadeAfter(first, make)->pid, 3);
   EXPECT_EQ(made, 3);
