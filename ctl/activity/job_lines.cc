@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// The reads of a job's trainers in mapped memory per second, on all machines.
+// The rows and edges that the trainers of a job read in mapped memory per second, on all machines.
 struct Mapped {
   double rows = 0, edges = 0;
 };

@@ -7,12 +7,12 @@
 #include "wire/status.h"
 
 // Computes what `graphctl top` shows about the times of requests from daemons' statuses
-// (ctl/hosts/server_status.h). Their distributions only grow, so two statuses tell the times of the
-// requests that ended between them.
+// (ctl/hosts/server_status.h). The counts in the distributions of times only grow, so the
+// difference of two statuses has the times of the requests that ended between them.
 
 namespace graphd::ctl {
 
-// Converts the distributions of a status. Those that are damaged are left out.
+// Convert the distributions of a status. Damaged distributions are left out.
 nlohmann::json OperationsToJson(const std::vector<OperationTimes>& operations);
 std::vector<OperationTimes> OperationsFromJson(const nlohmann::json& operations);
 
@@ -31,8 +31,9 @@ MachineOperations OperationsBetween(const std::string& host, const nlohmann::jso
 nlohmann::json OperationRates(const MachineOperations& machine);
 
 // Returns a table of the operations of all machines together: a heading, and a line for each
-// operation that had requests. The lines of several machines name the one whose requests were the
-// slowest. Returns nothing if there were no requests. AlignTable says what `width` does.
+// operation that had requests. If there are several machines, each line names the machine whose
+// requests were the slowest. Returns nothing if there were no requests. AlignTable says what
+// `width` does.
 std::vector<std::string> OperationsTable(const std::vector<MachineOperations>& machines,
                                          size_t width = SIZE_MAX);
 

@@ -12,18 +12,18 @@ namespace graphd::ctl {
 // while the daemon loads, "loading", else "memory": {"rss_bytes", "graph_bytes", "tensor_bytes"},
 // "pages", "partitions", "jobs", "trainers" and "drained". "state" is "loading", "ready", "drained"
 // (it takes no new jobs until an operator says so) or "draining" (it stops); "ready" is true in the
-// state "ready" alone. "degraded" lists why it can't do all that it should; "pages" has the bytes
-// of partitions by the kind of their pages.
+// state "ready" alone. "degraded" lists the reasons why the daemon can't do all that it should;
+// "pages" has the bytes of partitions by the kind of their pages.
 nlohmann::json MachineHealth(const std::string& host, const nlohmann::json& status);
 
-// Returns a table of such entries and, for a machine that did not answer, {"host", "error",
-// "denied"}; then a line for each reason why one is degraded, and for each that is drained, without
-// control characters.
+// Returns a table of such entries; a machine that did not answer has the entry {"host", "error",
+// "denied"}. Below the table follow a line for each reason why a machine is degraded, and a line
+// for each drained machine. There are no control characters.
 std::vector<std::string> HealthTable(const nlohmann::json& machines);
 
-// Returns the exit code for such entries: that of kUnavailable if one is not ready or has an error
-// but "denied", or if there is none; else 1 if one is degraded; else that of kDenied if one is
-// "denied", else 0.
+// Returns the exit code for such entries: the code of kUnavailable if there is no entry, or if one
+// is neither ready nor "denied"; else 1 if one is degraded; else the code of kDenied if one is
+// "denied"; else 0.
 int HealthExitCode(const nlohmann::json& machines);
 
 }  // namespace graphd::ctl

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// Pairs of names: in MachineRates' result, in a status.
+// Pairs of names: the name in the result of MachineRates, and the name in a status.
 constexpr std::array<std::pair<const char*, const char*>, 10> kCounters{
     {{"requests", "requests"},
      {"rows", "rows_served"},
@@ -108,8 +108,8 @@ constexpr size_t kFirstNumber = 2;  // columns from this one on are right-aligne
 
 double SecondsBetween(const json& before, const json& after) {
   if (!before.is_object()) return 0;
-  // In a container, each process has the same number; but one that has started again has a shorter
-  // time, or at least fewer requests.
+  // In containers, a restarted daemon may have the same process number as before; but its uptime is
+  // shorter, or at least it has fewer requests.
   if (ValueOr(before, "pid", int64_t{0}) != ValueOr(after, "pid", int64_t{0})) return 0;
   if (Number(after, "requests") < Number(before, "requests")) return 0;
   return std::max(0.0, Number(after, "uptime_seconds") - Number(before, "uptime_seconds"));

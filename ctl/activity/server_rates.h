@@ -5,7 +5,8 @@
 #include <vector>
 
 // Computes the rates that `graphctl top` shows from daemons' statuses (ctl/hosts/server_status.h).
-// Their counters only grow, so two statuses tell what was done between them.
+// The counters of a daemon only grow, so the difference of two statuses shows what it did between
+// them.
 
 namespace graphd::ctl {
 
@@ -19,15 +20,15 @@ std::string RateText(double value);
 // "tensor_bytes", "jobs", "trainers"} and, per second since `before`, {"seconds", "requests",
 // "rows", "edges", "pushes", "bytes_sent", "rows_cached", "rows_not_cached", "mapped_calls",
 // "mapped_rows", "mapped_bytes", "mapped_edges", "job_rates": for each job that was attached at
-// both times, {"job", "mapped_calls", ...}}. The latter are absent if `before` is null or the
-// daemon was restarted since. No rate is negative.
+// both times, {"job", "mapped_calls", ...}}. The members with rates are absent if `before` is null
+// or the daemon was restarted since. No rate is negative.
 nlohmann::json MachineRates(const std::string& host, const nlohmann::json& before,
                             const nlohmann::json& after);
 
-// Returns a table of such lines; a machine that did not answer has {"host", "error"} instead, and
-// one that loads its graph also has "loading". Each machine has one line after the heading, or
-// after each heading if the table is wider than `width` (AlignTable). There are no control
-// characters.
+// Returns a table of such lines; a machine that did not answer has {"host", "error"} instead, and a
+// machine that is loading its graph also has "loading". Each machine has one line after the
+// heading, or after each heading if the table is wider than `width` (AlignTable). There are no
+// control characters.
 std::vector<std::string> RatesTable(const nlohmann::json& machines, size_t width = SIZE_MAX);
 
 }  // namespace graphd::ctl

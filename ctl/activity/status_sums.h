@@ -5,7 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-// Adds up what a daemon's status (ctl/hosts/server_status.h) lists. What is missing counts as 0.
+// Functions that add up numbers in a daemon's status (ctl/hosts/server_status.h). A missing number
+// counts as 0.
 
 namespace graphd::ctl {
 
@@ -18,8 +19,8 @@ uint64_t TensorBytesIn(const nlohmann::json& status);
 // Returns the memory in bytes that holds a daemon's graph: all versions, with their derived arrays.
 uint64_t GraphBytesIn(const nlohmann::json& status);
 
-// Returns what follows the word "loading" of a daemon that loads: " 12 %", or nothing while it does
-// not know how much it has to load.
+// Returns the text that follows the word "loading" for a daemon that is loading: " 12 %", or
+// nothing while the daemon does not know how much it has to load.
 std::string LoadedText(const nlohmann::json& loading);
 
 }  // namespace graphd::ctl

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-// Tells the phase in which an embedding is new, and its memory is prepared ahead of need, from the
-// later one.
+// Shows which embeddings are new, which means that their memory is still being prepared ahead of
+// need. Their steps are slower until it is.
 
 namespace graphd::ctl {
 

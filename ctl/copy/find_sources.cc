@@ -106,7 +106,7 @@ void FindGraph(CopySources& sources) {
   const JsonField root(document, path);
   const auto num_parts = static_cast<int32_t>(root["num_parts"].Int(1, kMaxPartitions));
   Finder finder;
-  bool readable = true;  // graphd can read it; otherwise GraphBolt's files are copied unchecked
+  bool readable = true;  // by graphd; otherwise GraphBolt's files are copied unchecked
   for (PartId part = 0; part < num_parts; part++) {
     sources.parts.push_back(NamedFiles(root, part, finder));
     readable = readable && root[StrCat("part-", part)].Has("part_graph");

@@ -12,7 +12,8 @@
 namespace graphd::ctl {
 namespace {
 
-// A clock that is wrong by more makes certificates invalid that have just been made.
+// If the clocks of two machines differ by more than kClockFault seconds, a certificate that has
+// just been made on one of them is not valid yet on the other.
 constexpr double kClockFault = 60, kClockWarning = 1;
 constexpr uint64_t kLeastDescriptors = 4096;
 constexpr uint64_t kLeastDisk = uint64_t{64} << 20, kLittleDisk = uint64_t{1} << 30;
@@ -174,7 +175,8 @@ class Examiner {
     }
   }
 
-  // Reports hosts whose part config differs from that of most hosts, or else the first one's.
+  // Reports hosts whose part config differs from the one that most hosts have or, if several are
+  // equally frequent, from the one that the first of these hosts has.
   void CompareGraphs() {
     std::map<std::string, size_t> counts;
     for (const ExaminedHost& host : hosts_) {

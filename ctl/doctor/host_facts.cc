@@ -164,8 +164,8 @@ void CollectKeys(const ServerSpec& server, TlsSide side, HostFacts& facts) {
   }
 }
 
-// Returns a checksum of a part config without the places of the files, which hosts may have
-// elsewhere.
+// Returns a checksum of a part config without the paths of its files, because these paths may
+// differ between hosts.
 std::string GraphChecksum(const std::string& path) {
   nlohmann::json config = nlohmann::json::parse(ReadTextFile(path));
   for (auto member = config.begin(); member != config.end();) {

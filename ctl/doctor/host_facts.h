@@ -55,8 +55,8 @@ struct HostFacts {
 // of the other daemons. Takes a few seconds at most, even if peers do not answer.
 HostFacts CollectHostFacts(const ServerSpec& server, const std::vector<std::string>& peers);
 
-// Finds out what trainers would meet on this host, which serves no partition. What concerns daemons
-// keeps its initial value. `peers`: the addresses of all daemons.
+// Finds out what trainers would meet on this host, which serves no partition. Members that concern
+// daemons keep their initial values. `peers`: the addresses of all daemons.
 HostFacts CollectTrainerFacts(const ServerSpec& server, const std::vector<std::string>& peers);
 
 void to_json(nlohmann::json& json, const HostFacts& facts);

@@ -16,8 +16,8 @@ namespace {
 // ranges: the owner, the local row, and the position in the owner's list.
 constexpr uint64_t kMappedIdBytes = sizeof(int32_t) + 2 * sizeof(int64_t);
 
-// Returns an array's name with the name of its type, "node/_N/feat" for "node/0/feat", or the name
-// as it is if it has none.
+// Returns an array's name with the name of its type in place of the number, "node/_N/feat" for
+// "node/0/feat"; or the unchanged name if it contains no type.
 std::string NameWithType(const Schema& schema, const std::string& array) {
   const auto named = [&](const std::string& kind, int32_t id, const std::string& type) {
     const std::string prefix = StrCat(kind, "/", id, "/");
@@ -70,7 +70,7 @@ MemoryItem TensorRows(const GraphMeta& meta, const TensorPlan& tensor, PartId pa
   return item;
 }
 
-// Adds the needs of a daemon that serves these partitions to those of its machine.
+// Adds the needs of a daemon that serves these partitions to the needs of its machine.
 void AddDaemon(HostNeeds& host, const PartConfig& config, const std::vector<PartId>& parts,
                const std::vector<TensorPlan>& tensors, uint64_t tensor_limit) {
   uint64_t tensor_bytes = 0;

@@ -53,7 +53,7 @@ struct HostNeeds {
 };
 
 // Returns the memory in bytes of a partition book that has an owner for each id; 0 for ranges. Each
-// daemon and each trainer has its own.
+// daemon and each trainer has its own book.
 uint64_t BookBytes(const PartitionBook& book);
 
 // Parses "NTYPE=COLUMNS" or "NTYPE=COLUMNS:DTYPE"; `option` is the option's name for messages.

@@ -67,7 +67,7 @@ std::string ListenerAt(uint16_t port) {
   for (const std::string& pid : ListReadable("/proc")) {
     if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
     const fs::path process = fs::path("/proc") / pid;
-    // Processes and descriptors come and go meanwhile.
+    // Errors are ignored, because processes and descriptors may end meanwhile.
     for (const std::string& descriptor : ListReadable(process / "fd")) {
       std::error_code ignored;
       const std::string target = fs::read_symlink(process / "fd" / descriptor, ignored).string();

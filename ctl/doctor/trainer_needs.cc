@@ -14,7 +14,7 @@ namespace {
 // A trainer has one pool for messages, and one for rows that it hands out as tensors.
 constexpr uint64_t kIdleBytes = 2 * BufferPool::kMaxIdleBytes;
 
-// Adds what `host.trainers` take there.
+// Adds the memory that libgraphclient takes for the trainers of this host.
 void AddMemory(const TrainersPlan& plan, const PartConfig& config, HostNeeds& host) {
   if (host.trainers == 0) return;
   const auto trainers = static_cast<uint64_t>(host.trainers);

@@ -6,9 +6,9 @@
 #include "ctl/doctor/memory_needs.h"
 #include "ctl/plan/trainer_hosts.h"
 
-// Computes the memory that libgraphclient takes for a job's trainers. What it maps of a daemon on
-// the same machine is the daemon's. Models, batches and Python are not counted, because only the
-// user knows them.
+// Computes the memory that libgraphclient takes for a job's trainers. Memory that it maps from a
+// daemon on the same machine is counted for the daemon. Models, batches and Python are not counted,
+// because only the user knows them.
 
 namespace graphd::ctl {
 
@@ -21,8 +21,8 @@ struct TrainersPlan {
 };
 
 // Adds the trainers to the needs that MemoryNeeds has returned for the same config and lines, and
-// the hosts that only compute at the end. Throws Error(kInvalid) if one of these is an address of
-// ip_config.
+// the hosts that only compute at the end. Throws Error(kInvalid) if ip_config has the address of
+// one of these hosts, too.
 void AddTrainers(const TrainersPlan& plan, const PartConfig& config,
                  const std::vector<HostLine>& lines, std::vector<HostNeeds>& hosts);
 

@@ -30,7 +30,8 @@ class ChildLink : public HostLink {
       : host_(host), command_(std::move(command)), queue_(queue) {
     Child child = StartChild(command_.words, command_.without);
     pid_ = child.pid;
-    // A pidfd, because the reader may have reaped the process when the job ends.
+    // Signals are sent through a pidfd, because the reader may already have reaped the process when
+    // the job ends.
     process_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
     input_ = std::move(child.in);
     reader_ = std::thread([this, o = std::move(child.out), e = std::move(child.err)]() mutable {
@@ -46,8 +47,8 @@ class ChildLink : public HostLink {
   void Send(const std::string& line) override {
     if (!input_) return;
     const std::string text = line + "\n";
-    // A relay may read its input late. All pipes of a user together have a limit, so that pipes
-    // grow only where a line needs it; this may fail.
+    // A relay may read its input late. The kernel limits the total size of a user's pipes, so this
+    // pipe grows only if a line needs it; growing may fail.
     if (text.size() > kUsualPipe) ::fcntl(input_.get(), F_SETPIPE_SZ, kLargePipe);
     try {
       WriteExactly(input_.get(), std::as_bytes(std::span(text)), "the supervisor's input");
@@ -75,8 +76,7 @@ class ChildLink : public HostLink {
     } catch (...) {
       closed.text = CurrentError().what();
     }
-    // A process that goes on writing, although nobody reads it any more, must not wait for a
-    // reader.
+    // The pipes are closed, so that a process that goes on writing does not wait for a reader.
     out.reset();
     err.reset();
     const int status = AwaitChild(pid_);
@@ -85,7 +85,7 @@ class ChildLink : public HostLink {
       closed.text = StrCat("its ", command_.relay.empty() ? "supervisor" : command_.relay,
                            " was killed by signal ", WTERMSIG(status));
     } else if (closed.text.empty() && !command_.relay.empty() && status != 0) {
-      // If this was not reported before, something has killed the supervisor.
+      // If no error was reported before, something has killed the supervisor.
       closed.code = ErrorCode::kUnavailable;
       closed.text = StrCat("its ", command_.relay, " exited with code ", WEXITSTATUS(status));
     }

@@ -19,8 +19,9 @@ struct SupervisorCommand {
   // The reason that is reported if it ends before the supervisor has said anything. If this is
   // empty, only its end by a signal is reported.
   std::string cannot_start = {};
-  // The program that leads to a supervisor elsewhere, which may take a while until it runs: the end
-  // of the job is told to this program by SIGTERM until then. Empty: this is the supervisor.
+  // The name of the program (such as srun) if this process only leads to a supervisor elsewhere,
+  // which may take a while to start: until the supervisor runs, the end of the job is told to this
+  // process by SIGTERM. Empty: this process is the supervisor.
   std::string relay = {};
 };
 

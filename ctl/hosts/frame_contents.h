@@ -2,8 +2,8 @@
 #pragma once
 #include <nlohmann/json.hpp>
 
-// The contents of frames (frame_reader.h). What a host has sent in a wrong way is replaced by a
-// default, so that no frame has a value that can't be.
+// The contents of frames (frame_reader.h). Values that a host has not sent, or that are not
+// possible, are replaced by defaults.
 
 namespace graphd::ctl {
 

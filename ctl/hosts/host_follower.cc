@@ -49,7 +49,8 @@ int HostFollower::Run() {
   return code;
 }
 
-// Exits without the links' threads, which wait while the queue of events is full.
+// Exits without waiting for the links' threads, which may themselves be waiting for room in the
+// queue of events.
 void HostFollower::Leave(int code) {
   console_.WriteOrDrop();
   ::_exit(code);

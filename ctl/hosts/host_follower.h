@@ -30,12 +30,12 @@ class HostFollower {
 
   // Called for each frame of a host but "error" and "hello". `kind` is that of the frame.
   virtual void OnFrame(size_t host, const std::string& kind, const HostEvent& event) = 0;
-  // Returns whether a host that has closed its link had told everything. If not, and if it has sent
-  // no error, the reason for the end is its error.
+  // Returns whether a host that has closed its link had sent everything. If it had not, and has
+  // sent no error, the reason why the link was closed becomes the host's error.
   virtual bool HasToldAll(size_t host, const HostEvent& closed) const = 0;
   // Called when a host has closed its link.
   virtual void OnClosed(size_t) {}
-  // Called after the frames that have come together.
+  // Called after all frames that have arrived together were handled.
   virtual void Show() {}
   // Called before the process exits because of a signal.
   virtual void OnSignal() {}

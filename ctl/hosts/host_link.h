@@ -32,8 +32,8 @@ class HostLink {
   virtual void Send(const std::string& line) = 0;
   // Tells the supervisor to end its job. Gives up a link on which no supervisor has been reached.
   virtual void End() { Send("{\"t\":\"end\"}"); }
-  // Ends the connection without the host, which has gone: kClosed follows soon. Does nothing where
-  // the link notices by itself that a host has gone.
+  // Ends the connection to a host that no longer answers: kClosed follows soon. Does nothing if the
+  // link notices by itself that its host is lost.
   virtual void Abandon() {}
 };
 

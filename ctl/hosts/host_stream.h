@@ -17,8 +17,8 @@ namespace graphd::ctl {
 class HostStream {
  public:
   virtual ~HostStream() = default;
-  // Writes as many of `bytes` as the other side accepts without waiting; may be none. Returns their
-  // number.
+  // Writes as many of `bytes` as the other side accepts without waiting. Returns their number,
+  // which may be 0.
   virtual size_t WriteSome(std::string_view bytes) = 0;
   // Reads available bytes, at most `size`. Returns 0 if there are none.
   virtual size_t Read(bool from_stderr, char* bytes, size_t size) = 0;

@@ -33,8 +33,8 @@ json PagesToJson(const std::vector<PageBytes>& pages) {
   return shown;
 }
 
-// Returns the kinds of a partition's pages, for people: " in 4 KiB pages", or all of several kinds
-// with their bytes.
+// Returns the kinds of a partition's pages, for people: " in 4 KiB pages", or each kind with its
+// bytes if there are several.
 std::string PagesToText(const json& part) {
   std::vector<std::pair<uint64_t, std::string>> kinds;
   const json page_bytes = ValueOr(part, "page_bytes", json::object());
@@ -74,18 +74,20 @@ json JobToJson(const JobStatus& job) {
   return shown;
 }
 
-// The bytes of job records in a status: it is one line that has room in a frame (FrameReader), also
-// with a thousand tensors, or with times in each bucket of each operation as well.
+// The maximum number of bytes of job records in a status, without and with the times of operations.
+// A status is one line, which must fit into a frame (FrameReader) even with a thousand tensors and
+// with times in every bucket of every operation.
 constexpr size_t kRecordsRoom = size_t{512} << 10, kRecordsRoomBesideTimes = size_t{320} << 10;
 constexpr size_t kMaxCommandShown = 200;
 
-// Returns a record, and lowers `room` by about its bytes. Leaves out hosts that don't fit, and
-// reasons that are those of the first host, because all report a job's end with one reason.
+// Returns a record, and lowers `room` by about its bytes. Leaves out hosts for which there is no
+// room, and reasons that repeat the reason of the host where the job ended first, because all hosts
+// report a job's end with the same reason.
 json RecordToJson(const JobRecord& record, size_t& room) {
   std::string command = record.command;
   Truncate(command, kMaxCommandShown);
   const auto take = [&room](size_t texts) {
-    const size_t bytes = 200 + 2 * texts;  // keys and numbers, and texts with escapes
+    const size_t bytes = 200 + 2 * texts;  // 200 for keys and numbers; texts may have escapes
     if (bytes > room) return false;
     room -= bytes;
     return true;
@@ -289,9 +291,9 @@ std::string CommandText(const json& job) {
   return (command.empty() ? "" : ": " + command) + "\n";
 }
 
-// Returns a line for each job that is attached, with what its hosts say about it, and for each
-// other one of which they have told. A job that has ended, and is about to leave, is one of the
-// latter.
+// Returns a line for each job that is attached, with what its hosts have reported about it, and a
+// line for each other job about which hosts have reported. A job that has ended, but is still
+// attached, is shown as one of the latter.
 std::string JobsToText(const json& jobs, const json& records, bool tells_version) {
   std::map<std::string, RecordText> told;
   for (const json& record : records) told[ValueOr(record, "job", "?")] = DescribeRecord(record);

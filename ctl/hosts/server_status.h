@@ -10,9 +10,9 @@
 
 namespace graphd::ctl {
 
-// Returns a status that has room in a frame (FrameReader), whatever clients have told the daemon.
-// With `operations`, it has the distributions of times, which are many numbers, and fewer records
-// of jobs.
+// Returns the status as JSON that fits into a frame (FrameReader), however much clients have told
+// the daemon. With `operations`, it also has the distributions of times; because these are many
+// numbers, there is room for fewer records of jobs.
 nlohmann::json StatusToJson(const ServerStatus& status, bool operations = false);
 // Returns the status of a daemon that is still loading and does not answer requests yet; nothing if
 // there is no such daemon behind the socket. The "state" is "loading", and the object "loading" has

@@ -26,7 +26,8 @@ void AddFile(const KeyDirectory& keys, const std::string& from, const std::strin
   files.push_back({name, keys.Read(from)});
 }
 
-// Adds the key of the certificate alone: a rotation that was killed leaves the old one, too.
+// Adds only the key that belongs to the certificate, because a rotation that was killed leaves the
+// old key in the file, too.
 void AddPair(const KeyDirectory& keys, const std::string& from, const std::string& name,
              std::vector<KeyFile>& files) {
   const KeyPair pair = keys.ReadPair(from);
@@ -46,7 +47,8 @@ void AddRevoked(const KeyDirectory& keys, std::vector<KeyFile>& files) {
   if (keys.Has("revoked")) AddFile(keys, "revoked", "revoked", files);
 }
 
-// Returns what a machine of the servers' owner gets: with the key of the daemons, or without.
+// Returns the files for a machine of the servers' owner. `has_daemons`: with the key of the
+// daemons.
 std::vector<KeyFile> KeysOfOwner(const KeyDirectory& keys, bool has_daemons, bool with_revoked) {
   std::vector<KeyFile> files;
   const bool has_secret = keys.Has(SecretFile::kName);
@@ -89,7 +91,7 @@ void InstallKeys(const KeyDirectory& keys, const std::vector<KeyFile>& files) {
     if (!MayBeSent(file.name)) {
       Throw(ErrorCode::kInvalid, "'", file.name, "' is not a file that a machine is sent");
     }
-    // A damaged list would be refused by the daemon later; it is refused here instead.
+    // Damaged files are refused here, because otherwise the daemon would refuse them later.
     if (file.name == "revoked") RevokedList::Parse(file.text, file.name);
     if (file.name == SecretFile::kName) SharedSecret::Parse(file.text, file.name);
     if (file.name.ends_with(".pem")) Certificate::FromPem(file.text, file.name);
@@ -98,7 +100,7 @@ void InstallKeys(const KeyDirectory& keys, const std::vector<KeyFile>& files) {
             "directory if the server's keys are made elsewhere now");
     }
   }
-  std::map<std::string, KeyPair> pairs;  // complete before the first of them is written
+  std::map<std::string, KeyPair> pairs;  // all pairs are checked before the first one is written
   for (const KeyFile& file : files) {
     const KeyFile* const key = Find(files, StemOf(file.name) + ".key");
     if (!file.name.ends_with(".pem") || key == nullptr) continue;

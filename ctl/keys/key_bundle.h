@@ -8,12 +8,13 @@
 
 namespace graphd::ctl {
 
-// Return the files that a machine gets, in the order in which they must be written: those of a
-// daemon and its owner's jobs, and of the client `name`, with the list of revoked certificates
-// unless it comes later; and that list alone.
-// A machine of daemons also gets the shared secret, and nothing else if there are no certificates.
-// A machine that only computes gets the same without the key of the daemons.
-// The authority's private key is in none of them. Throw Error(kNotFound) for missing keys.
+// Return the files that a machine gets, in the order in which they must be written. KeysOfHost
+// returns the keys of a daemon and of its owner's jobs, and the shared secret if there is one; only
+// the secret if there are no certificates. KeysOfTrainerHost, for a machine that only computes,
+// leaves out the daemon's key. KeysOfClient returns the keys of the client `name`. These files
+// include the list of revoked certificates, unless `with_revoked` is false because the list is sent
+// later. RevokedAlone returns only that list. The authority's private key is never among the files.
+// Throw Error(kNotFound) for missing keys.
 std::vector<KeyFile> KeysOfHost(const KeyDirectory& keys, bool with_revoked = true);
 std::vector<KeyFile> KeysOfTrainerHost(const KeyDirectory& keys, bool with_revoked = true);
 std::vector<KeyFile> KeysOfClient(const KeyDirectory& keys, const std::string& name);

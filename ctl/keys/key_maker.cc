@@ -51,7 +51,8 @@ RevokedList KeyMaker::ReadRevoked() const {
   return RevokedList::Parse(directory_.Read("revoked"), directory_.PathOf("revoked"));
 }
 
-// Clients' directories have the list, too: they refuse a server with a revoked certificate.
+// The clients' directories get the list, too, because clients refuse a server with a revoked
+// certificate.
 void KeyMaker::WriteRevoked(const RevokedList& list) const {
   directory_.Write("revoked", list.ToText());
   for (const Entry& entry : List()) {
@@ -171,8 +172,8 @@ std::vector<KeyMaker::Entry> KeyMaker::Rotate(const std::vector<std::string>& na
     made.push_back(Issue(authority, entry.folder, *entry.kind, entry.name, days));
     revoked.Add(entry.serial, entry.name);
   }
-  // The list comes last: whoever is thrown out by it, or refuses others because of it, finds new
-  // keys everywhere.
+  // The list of revoked certificates is written last. When it takes effect, all machines have the
+  // new keys, so that nobody is refused for having only old ones.
   send();
   WriteRevoked(revoked);
   return made;

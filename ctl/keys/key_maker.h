@@ -35,17 +35,17 @@ class KeyMaker {
 
   // Makes the authority, the server's key and the owner's unless they exist, and a key for each of
   // `clients`, in clients/NAME. Returns what was made. Throws Error(kExists) if there is nothing to
-  // make or a client exists, Error(kInvalid) for a name that can't be one.
+  // make or a client exists, Error(kInvalid) for a name that a client can't have.
   std::vector<Entry> Create(const std::vector<std::string>& clients, int days);
   // Makes a shared secret. Throws Error(kExists) if the directory has one.
   void CreateSecret() const;
   bool HasSecret() const;
-  // Returns the certificates of the directory, and the other revoked ones. Throws Error(kNotFound)
-  // if there are none, nor a shared secret.
+  // Returns the certificates in the directory, and revoked ones that are no longer there. Throws
+  // Error(kNotFound) if there are no certificates and no shared secret.
   std::vector<Entry> List() const;
-  // Makes new keys for these names, or for all without names, calls `send`, and revokes the old
-  // ones. Returns the new ones. Throws Error(kNotFound) for a name without a certificate; if `send`
-  // throws, the old ones stay valid.
+  // Makes new keys for these names, or for all names if `names` is empty, calls `send`, and then
+  // revokes the old certificates. Returns the new ones. Throws Error(kNotFound) for a name without
+  // a certificate; if `send` throws, the old certificates stay valid.
   std::vector<Entry> Rotate(const std::vector<std::string>& names, int days,
                             const std::function<void()>& send);
   // Revokes the certificates with this name or serial number, and returns them. Throws

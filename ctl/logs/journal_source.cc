@@ -20,7 +20,7 @@ namespace {
 constexpr int kPauseMilliseconds = 10;
 constexpr size_t kPiece = size_t{256} << 10;
 
-// The priorities of syslog that a level means.
+// Returns the syslog priorities of a level and of all more important levels.
 const char* PrioritiesFrom(const std::string& level) {
   if (level == "error") return "0..3";
   if (level == "warning") return "0..4";
@@ -133,7 +133,7 @@ void JournalSource::OnEnd() {
   }
   if (!options_.follow || follows_) return;
   follows_ = true;
-  // Without a record before, all that has come since the beginning is new.
+  // If no record was read, every record since this object was made is new.
   const double begin = static_cast<double>(begin_) * 1e-6;
   Start({"--follow", "--no-tail",
          cursor_.empty() ? SinceText(std::max(begin, options_.since))

@@ -12,16 +12,17 @@
 
 namespace graphd::ctl {
 
-// The records that the journal of this machine has about a service: its own, and systemd's about
-// it. They are read by journalctl, at first to the end and then, if asked, as they come.
+// The records of a service in the journal of this machine: those of the service itself, and those
+// that systemd has written about it. Runs journalctl to read the existing records and, if
+// Options::follow is set, runs it again to read new records as they are written.
 class JournalSource final : public LogSource {
  public:
   struct Options {
     std::string unit;         // "graphd@products.service"
     std::string least_level;  // "warning": and more important ones
     double since = 0;         // seconds since 1970
-    int64_t lines = -1;       // the last ones that are there now; < 0: all
-    bool follow = false;      // wait for what comes later
+    int64_t lines = -1;       // number of last existing records; < 0: all
+    bool follow = false;      // also read later records
     std::string journalctl = "journalctl";
   };
   explicit JournalSource(Options options);
@@ -43,7 +44,7 @@ class JournalSource final : public LogSource {
   // Reads what journalctl has written to a descriptor. Returns false at its end.
   bool ReadSome(const UniqueFd& from, std::string& into);
   void TakeLines(std::vector<LogRecord>& out);
-  // Follows, or ends, when the first journalctl has written all.
+  // Handles the end of journalctl: starts the one that follows the journal, if wanted.
   void OnEnd();
 
   const Options options_;

@@ -21,8 +21,9 @@ constexpr std::array<const char*, 8> kLevelsOfPriorities{"error",   "error", "er
 
 json Parse(std::string_view line) { return json::parse(line, nullptr, /*allow_exceptions=*/false); }
 
-// Returns a field of the journal as text. What is not UTF-8 comes as an array of bytes, and a field
-// that occurs several times as an array of values, of which the first counts.
+// Returns a field of the journal as text. journalctl writes a value that is not UTF-8 as an array
+// of bytes, and the values of a field that occurs several times as an array; the first value is
+// returned.
 std::string FieldText(const json& entry, const char* name) {
   const auto found = entry.find(name);
   if (found == entry.end()) return {};

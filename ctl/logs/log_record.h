@@ -14,8 +14,9 @@ struct LogRecord {
   int64_t microseconds = 0;  // since 1970, by the clock of its host
   std::string level;         // "debug", "info", "warning" or "error"
   std::string text;          // may have several lines
-  // The fields of the daemon's log line. `program` is who wrote the record if not graphd, such as
-  // systemd, which reports about the unit. All are empty unless the record is from the journal.
+  // The fields of the daemon's log line. `program` is the program that wrote the record if it was
+  // not graphd, such as systemd, which reports about the unit. All are empty unless the record is
+  // from the journal.
   std::string job, peer, op, program;
 
   // Calls f(name, value) for each field that is not empty.
@@ -27,7 +28,7 @@ struct LogRecord {
     if (!program.empty()) f("program", program);
   }
 
-  // Returns about the memory that the record takes, in bytes.
+  // Returns the approximate memory of the record in bytes.
   size_t size() const {
     return sizeof(LogRecord) + text.size() + job.size() + peer.size() + op.size() + program.size();
   }
@@ -36,8 +37,8 @@ struct LogRecord {
 // Returns a number that is larger for more important levels; 1 for a level that is not known.
 int RankOfLevel(std::string_view level);
 
-// Returns a record as a line of JSON with a newline, for another graphctl, which DecodeRecord
-// reads. DecodeRecord returns nothing if the line is not a record.
+// EncodeRecord returns a record as a line of JSON with a newline, for another graphctl, which reads
+// it with DecodeRecord. DecodeRecord returns nothing if the line is not a record.
 std::string EncodeRecord(const LogRecord& record);
 std::optional<LogRecord> DecodeRecord(std::string_view line);
 

@@ -12,7 +12,7 @@
 namespace graphd::ctl {
 
 // Merges records of several sources by time. Each source gives its records in the order of their
-// times, and may say up to which time it has given all of them. A record is due when no other
+// times, and may say that it has given all records before some time. A record is due when no other
 // source can still give an earlier one. Not thread-safe.
 class RecordMerge {
  public:
@@ -24,7 +24,7 @@ class RecordMerge {
   // Notes that the source will give no more records.
   void End(size_t source) { sources_[source].ended = true; }
 
-  // Returns the earliest record, if it is due; equal times go by source.
+  // Returns the earliest record, if it is due. Records of the same time are ordered by source.
   struct Due {
     size_t source;
     LogRecord record;

@@ -33,7 +33,7 @@ namespace {
 
 constexpr size_t kBatch = size_t{64} << 10;     // bytes of a frame's records
 constexpr size_t kMostKept = size_t{64} << 20;  // bytes of the last records, until they are sent
-constexpr size_t kMostRead = size_t{1} << 20;   // bytes of a source that wait for the other's
+constexpr size_t kMostRead = size_t{1} << 20;   // bytes that wait in one source for another
 constexpr int kLookMilliseconds = 50;           // between two looks for new records
 constexpr auto kBeat = std::chrono::milliseconds(250);  // between two frames without a record
 constexpr int kConnectMilliseconds = 1000;
@@ -44,8 +44,8 @@ std::string RuntimeDirectoryOf(const ServerSpec& server) {
   return server.runtime_dir.empty() ? RuntimeDir() : server.runtime_dir;
 }
 
-// Adds the file that the daemon behind a socket writes its log to, if it is one: --log_file, or
-// what a user's shell has redirected it to.
+// Adds the file to which the daemon behind a socket writes its log, if it is a regular file: the
+// --log_file, or a file to which a user's shell has redirected the log.
 void AddFileOfDaemon(const std::string& socket, std::set<std::string>& files) {
   try {
     const UniqueFd fd = ConnectUnix(socket, kConnectMilliseconds);
@@ -69,7 +69,7 @@ std::set<std::string> FindFiles(const ServerSpec& server) {
   for (const std::string& name : ListReadable(directory)) {
     const std::filesystem::path path = std::filesystem::path(directory) / name;
     if (server.port != 0 && path.stem() != StrCat(server.port)) continue;
-    std::error_code ignored;  // it has just been removed
+    std::error_code ignored;  // the file may just have been removed
     const bool is_log =
         path.extension() == ".log" && std::filesystem::is_regular_file(path, ignored);
     if (is_log) files.insert(CanonicalPath(path.string()));
@@ -78,7 +78,7 @@ std::set<std::string> FindFiles(const ServerSpec& server) {
   return files;
 }
 
-// The sources of a host, merged.
+// The records of all sources of a host, merged.
 class HostLog {
  public:
   explicit HostLog(const HostOrder& order) : spec_(order.logs), merge_(0) {
@@ -104,7 +104,7 @@ class HostLog {
   bool empty() const { return sources_.empty(); }
   const std::vector<std::string>& names() const { return names_; }
 
-  // Reads what there is now, unless a source has much that waits.
+  // Reads the records that the sources have now, except from sources with many records that wait.
   void Read() {
     for (size_t i = 0; i < sources_.size(); i++) {
       Source& source = sources_[i];
@@ -129,7 +129,8 @@ class HostLog {
     }
   }
 
-  // Returns the next record, if no source can have an earlier one; with `wait` false, in any case.
+  // Returns the next record, if no source can have an earlier one. If `wait` is false, returns it
+  // even if a source can.
   std::optional<LogRecord> Take(bool wait = true) {
     auto due = wait ? merge_.Take() : merge_.TakeEarliest();
     if (!due) return std::nullopt;
@@ -137,7 +138,8 @@ class HostLog {
     return std::move(due->record);
   }
 
-  // Returns the time before which Read, which began at `now`, has found all, or -1.
+  // Returns the time before which Read has found all records, or -1 if it has left some. `now` is
+  // the time at which Read began.
   int64_t CaughtUp(int64_t now) const { return at_end() ? now - delay_ : -1; }
   // Returns whether there was nothing more at the last Read.
   bool at_end() const {
@@ -157,13 +159,13 @@ class HostLog {
   RecordMerge merge_;
 };
 
-// Sends batches of records, each after whoever asked wants it.
+// Sends batches of records, each when the graphctl that reads them has asked for it.
 class Sender {
  public:
   explicit Sender(std::string input) : input_(std::move(input)) {}
 
   // Waits until a batch is wanted, or for some milliseconds if `milliseconds` is not negative.
-  // Returns whether one is. Throws Error(kUnavailable) if whoever asked has gone.
+  // Returns whether one is wanted. Throws Error(kUnavailable) if the graphctl that reads has ended.
   bool IsWanted(int milliseconds) {
     while (!wanted_) {
       if (const size_t end = input_.find('\n'); end != std::string::npos) {
@@ -188,7 +190,7 @@ class Sender {
     lines_ += EncodeRecord(record);
   }
 
-  // `caught_up`: the time before which all has been sent, -1 if that is not known.
+  // `caught_up`: the time before which all records have been sent; -1 if it is not known.
   void Send(int64_t caught_up) {
     IsWanted(-1);
     SendFrame({{"t", "log"}, {"caught_up", caught_up}}, lines_);
@@ -207,7 +209,7 @@ class Sender {
   Clock::time_point sent_ = Clock::now();
 };
 
-// Sends the last records, or all.
+// Sends the last `lines` records that exist now, or all of them if `lines` is negative.
 void SendWhatIsThere(HostLog& log, Sender& sender, int64_t lines) {
   std::deque<LogRecord> last;
   size_t bytes = 0;
@@ -230,7 +232,7 @@ void SendWhatIsThere(HostLog& log, Sender& sender, int64_t lines) {
   for (const LogRecord& record : last) sender.Add(record);
 }
 
-// Sends what comes, until whoever asked has gone.
+// Sends new records as they are written, until the graphctl that reads them has ended.
 [[noreturn]] void SendWhatComes(HostLog& log, Sender& sender) {
   sender.Send(-1);
   while (true) {

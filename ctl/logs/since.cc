@@ -14,7 +14,7 @@
 namespace graphd::ctl {
 namespace {
 
-// Returns the seconds of "15min".
+// Returns the seconds that a text such as "15min" means.
 std::optional<double> Duration(const std::string& text) {
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
@@ -27,7 +27,8 @@ std::optional<double> Duration(const std::string& text) {
   return std::nullopt;
 }
 
-// Returns the time that has this form; `date` is that of today.
+// Returns the time in a text of this form. `date` is the beginning of today, for what the form
+// lacks.
 std::optional<double> Read(const std::string& text, const char* form, tm date) {
   const char* const end = ::strptime(text.c_str(), form, &date);
   if (end == nullptr || *end != '\0') return std::nullopt;

@@ -22,7 +22,7 @@ int SendError(const Error& error) noexcept {
   try {
     SendFrame({{"t", "error"}, {"code", ErrorCodeName(error.code())}, {"text", error.what()}});
   } catch (const std::exception&) {
-    // Nobody reads it any more.
+    // The asker has gone.
   }
   return ExitCode(error.code());
 }

@@ -5,18 +5,18 @@
 
 #include "graphd/error.h"
 
-// The answers of `graphctl supervise` to the graphctl that has started it, on standard output, and
-// whether that is still there, which standard input tells.
+// Functions by which `graphctl supervise` answers the graphctl that has started it ("the asker"),
+// on standard output, and notices that the asker has gone, by the end of standard input.
 
 namespace graphd::ctl {
 
 // Sends a frame (ctl/hosts/frame_reader.h). Throws Error(kIo).
 void SendFrame(const nlohmann::json& header, std::string_view payload = {});
 
-// Sends an error, unless whoever asked has gone, and returns its exit code.
+// Sends an error, unless the asker has gone, and returns the exit code of the error.
 int SendError(const Error& error) noexcept;
 
-// Waits a moment. Returns false if whoever asked has gone.
+// Waits for this time. Returns false if the asker has gone.
 bool PauseWhileAsked(int milliseconds);
 
 }  // namespace graphd::ctl

@@ -16,11 +16,12 @@ namespace {
 
 using nlohmann::json;
 
-// The time in which the connections of a job that was ended are closed.
+// The time within which the connections of an ended job must be closed.
 constexpr double kCloseSeconds = 10;
 constexpr int kPollMilliseconds = 20;
 constexpr int kDrainPollMilliseconds = 200;
-// The configuration may name users whom a slow directory service knows.
+// Reloading may take long, because the configuration may name users whom the daemon must look up in
+// a slow directory service.
 constexpr std::chrono::milliseconds kReloadTimeout{60000};
 
 // Returns the ids of the jobs that are attached.

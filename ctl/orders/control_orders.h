@@ -9,8 +9,9 @@
 
 namespace graphd::ctl {
 
-// Asks a daemon of this host for what an operator wants. `input` is what was read of standard input
-// after the order. Returns the frame of the answer, whose kind is "control". Throws Error.
+// Carries out an operator's order by requests to a daemon of this host. `input` is the part of
+// standard input that was read after the order. Returns the frame of the answer, whose kind is
+// "control". Throws Error.
 nlohmann::json CarryOutControl(const ControlOrder& order, ControlClient& client,
                                const std::function<void(const nlohmann::json&)>& send,
                                const std::string& input);

@@ -21,7 +21,7 @@ namespace {
 constexpr int kPauseMilliseconds = 100;
 // The time that a supervisor may take beyond the trainers' grace until it has ended.
 constexpr double kEndSeconds = 15;
-// The time that supervisors which were just started may take until the job knows them.
+// The time that new supervisors may take until the job's first host knows them.
 constexpr double kJoinSeconds = 10;
 
 struct Log {
@@ -29,7 +29,8 @@ struct Log {
   LogTail tail;
 };
 
-// Opens the logs of the trainers that are not among `logs` yet: another attempt may have more.
+// Opens the logs of the trainers that are not in `logs` yet, because a later attempt may have more
+// trainers.
 void OpenLogs(const nlohmann::json& state, int64_t lines, std::vector<Log>& logs) {
   const std::string directory = ValueOr(state, "log_dir", "");
   for (const nlohmann::json& trainer : ValueOr(state, "trainers", nlohmann::json::array())) {
@@ -67,7 +68,7 @@ void Follow(const FollowSpec& spec, uint16_t port) {
     while (SendLines(logs, is_last)) {
     }
     if (is_last || !PauseWhileAsked(kPauseMilliseconds)) return;
-    // Whether it lives is asked first: a supervisor writes the state before it ends.
+    // IsLive is called before ReadState, because a supervisor writes its last state before it ends.
     lives = directory.IsLive();
     nlohmann::json now = directory.ReadState();
     if (now == state && lives) continue;

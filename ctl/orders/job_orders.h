@@ -21,11 +21,12 @@ int RestartJob(const HostOrder& order);
 int FollowJob(const HostOrder& order);
 
 // Returns whether this user's job on this host has ended or will end by itself, so that nobody has
-// to stop it: its supervisor is gone, or StopJob has not found it at work.
+// to stop it. Requires: StopJob has returned false for the job. Only a job that its launcher leads
+// can still be running then.
 bool HasEnded(const std::string& job, uint16_t port);
 
-// Asks this host's supervisor of a job to stop it, and waits until it is over. Returns false if
-// this user has no such job here, or it has ended, or its launcher leads it.
+// Asks this host's supervisor of a job to stop the job, and waits until the job is over. Returns
+// false if this user has no such job here, or if the job has ended or its launcher leads it.
 bool StopJob(const std::string& job, uint16_t port, double grace);
 
 }  // namespace graphd::ctl

@@ -35,7 +35,7 @@ namespace {
 constexpr std::chrono::milliseconds kConnectTimeout{5000};
 constexpr std::chrono::milliseconds kStatusTimeout{2000};
 constexpr double kReportSeconds = 0.25;  // between two reports about servers that stop
-constexpr int kSilentSeconds = 60;       // without progress of a stop until it is an error
+constexpr int kSilentSeconds = 60;       // without progress, after which a stop fails
 
 std::string SocketOf(const ServerSpec& server) {
   return FindSocket(server.server_name, server.port, server.runtime_dir);
@@ -134,7 +134,8 @@ struct Stop {
   Clock::time_point start = Clock::now(), moved = start;
 };
 
-// Reads how far a server has come that stops, and sends it on. Resets `client` if it has ended.
+// Reads the progress of a server that is stopping, and sends it. Resets `client` if the server has
+// ended.
 void ReadStore(std::unique_ptr<ControlClient>& client, Stop& stop) {
   try {
     const StoreStatus now = client->Status().store.value_or(StoreStatus());
@@ -193,7 +194,7 @@ void StopServer(const HostOrder& order) {
                   "unless the server is started again in time (--server_grace of graphctl launch, ",
                   "GRAPHD_TIMEOUT)"));
   }
-  // A daemon without a socket unit has removed the file.
+  // A daemon removes its socket's file when it ends, unless a socket unit of systemd has made it.
   if (FileExists(socket) && IsListening(socket)) {
     const std::string unit = StrCat("graphd@", order.server.server_name);
     notice(StrCat(", and the next client will start it again, because ", unit,
@@ -222,8 +223,8 @@ void StopJobs(const HostOrder& order) {
   }
   const bool had_ended = HasEnded(order.stop_job, port);
   const nlohmann::json ended = {{"t", "ended_job"}, {"job", order.stop_job}};
-  // A supervisor that waits for the other hosts is left alone. Otherwise, processes that somebody
-  // has started under the job's id may be attached.
+  // If the job's supervisor only waits for the other hosts, it is left alone. If there is no
+  // supervisor, other processes that somebody has started under the job's id may still be attached.
   if (had_ended && JobDirectory::Open(order.stop_job, port).IsLive()) return SendFrame(ended);
   std::unique_ptr<ControlClient> client;
   ServerStatus status;
@@ -265,7 +266,7 @@ void StopJobs(const HostOrder& order) {
     return true;
   };
   if (!WaitUntil(5, left)) {
-    // Their guards end the trainers.
+    // If a supervisor is killed, its guard ends the trainers.
     for (const JobProcess& process : signalled) process.Signal(SIGKILL);
     if (!WaitUntil(5, left)) {
       Throw(ErrorCode::kDeadline, "jobs of server '", order.server.server_name,

@@ -15,14 +15,14 @@ bool Has(const std::vector<uint32_t>& numbers, uint32_t number) {
   return std::ranges::find(numbers, number) != numbers.end();
 }
 
-// Returns whether a host waits in an attempt of which it is a part.
+// Returns whether a host waits, although the first host's plan includes it in the current attempt.
 bool WaitsIn(const JobHost& first, const JobHost& host) {
   return host.phase == JobPhase::kAway && host.attempt == first.attempt &&
          !IsAway(first, host.host);
 }
 
-// Returns whether a host that waits in an attempt can take part in the next one by itself: it was
-// cut off, and is heard again.
+// Returns whether such a host can take part in the next attempt without a request: it was cut off,
+// and reports again.
 bool IsBack(const JobHost& host, const SilentHosts& silent) {
   return !host.reason.empty() && !Has(silent.quiet, host.host);
 }

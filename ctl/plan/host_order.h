@@ -143,8 +143,8 @@ enum class HostAction {
 struct HostOrder {
   HostAction action = HostAction::kRun;
   std::string version;  // version of the graphctl that sends the order
-  // The host serves no partition: of `server`, only the name, the address and what clients use
-  // apply, and no daemon is looked for there.
+  // The host serves no partition: of `server`, only the name, the address and the settings for
+  // clients apply, and no daemon is looked for there.
   bool only_trainers = false;
   ServerSpec server;
   // These are used by kRun only.

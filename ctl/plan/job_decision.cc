@@ -6,7 +6,7 @@
 namespace graphd::ctl {
 namespace {
 
-// Returns the first of the hosts for which `is_meant` holds, by the time at which they ended.
+// Returns the host that ended first among those for which `is_meant` holds; null if there is none.
 template <class Test>
 const JobHost* FirstOf(const std::vector<JobHost>& hosts, const Test& is_meant) {
   const JobHost* first = nullptr;
@@ -19,7 +19,8 @@ const JobHost* FirstOf(const std::vector<JobHost>& hosts, const Test& is_meant) 
   return first;
 }
 
-// The grace of a host that has failed is that of an attempt's plan.
+// The grace in the report of a failed host is not used, because it is part of the plan of an
+// attempt.
 JobDecision EndAs(const JobHost& host) {
   const double grace = host.phase == JobPhase::kFailed ? 0 : host.grace;
   return {JobDecision::Kind::kEnd, 0, host.code, host.reason, host.ended_at, grace};

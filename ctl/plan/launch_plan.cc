@@ -20,8 +20,8 @@ bool IsLoopbackLiteral(const std::string& address) {
 }
 
 // Rejects a loopback address among several machines: trainers on other machines would connect to
-// themselves. Nobody connects to a host that only computes, unless it has rank 0 or the job is
-// detached: then other machines watch it, too.
+// themselves. A host that only computes may have such an address, because nobody connects to it;
+// but not if it has rank 0, or if the job is detached, because then other machines watch the host.
 void CheckReachable(const std::vector<HostPlan>& hosts, bool detach) {
   const HostPlan* loopback = nullptr;
   const HostPlan* remote = nullptr;
@@ -76,7 +76,9 @@ std::vector<TrainerSlot> PlanSlots(const LaunchOptions& options, const std::vect
   return slots;
 }
 
-// A host must have ended its trainers, which takes a moment after half of it, when it is lost.
+// The smallest --host_timeout of a job that goes on without lost hosts. A host that is cut off
+// begins to end its trainers after half of the timeout. This takes a moment, and must be done when
+// the others regard the host as lost.
 constexpr double kLeastHostTimeout = 4;
 
 // Refuses a number of trainers that the job never has, or with which it can't go on.
@@ -124,7 +126,8 @@ std::string LogDirOf(const LaunchOptions& options, const std::string& job_id) {
   return StrCat(base, "/", job_id);
 }
 
-// Hosts that decide together meet at the first daemon, which all of them reach as trainers do.
+// Hosts that decide together exchange their reports through the first daemon, which all of them can
+// reach, because trainers must reach it, too.
 void PlanMeeting(LaunchPlan& plan, double host_timeout) {
   const ServerSpec first = plan.hosts[0].order.server;
   for (size_t i = 0; i < plan.hosts.size(); i++) {

@@ -34,7 +34,7 @@ struct LaunchOptions {
   double server_grace = 30;
   bool detach = false;
   int max_restarts = 0;
-  int min_trainers = 0;  // the job goes on with as many when trainer hosts are lost; 0: it does not
+  int min_trainers = 0;  // the job goes on while it has this many; 0: it ends with a lost host
   std::vector<std::string> extra_envs;
   UserCommand command;
 };
@@ -52,8 +52,8 @@ struct LaunchPlan {
   int world_size = 0;
   std::string master_addr;
   int master_port = 0;  // 0: chosen at launch
-  // The list has an entry per daemon, in the order of first appearance, and then those that only
-  // compute.
+  // The list has an entry per daemon, in the order of first appearance, and then one per host that
+  // only computes.
   std::vector<HostPlan> hosts;
 };
 
@@ -78,7 +78,8 @@ LaunchPlan MakeLaunchPlan(const LaunchOptions& options, const std::vector<HostLi
 std::string PlanToJson(const LaunchPlan& plan);
 std::string PlanToText(const LaunchPlan& plan);
 
-// Returns an id of date, time and process, which is unique among the jobs that one user starts.
+// Returns an id that is made of date, time and process number, and is unique among the jobs that
+// one user starts.
 std::string NewJobId();
 
 }  // namespace graphd::ctl

@@ -16,7 +16,7 @@ std::string PartsText(const std::vector<PartId>& parts) {
 }
 
 // Returns the variables that are known before the launch. The number of a remote host's cores is
-// not, so OMP_NUM_THREADS is shown only if it was given.
+// not known, so OMP_NUM_THREADS is shown only if it was given.
 nlohmann::json EnvironmentJson(const LaunchPlan& plan, const HostOrder& order,
                                const TrainerPlan& trainer) {
   nlohmann::json variables = nlohmann::json::object();
@@ -30,7 +30,8 @@ nlohmann::json EnvironmentJson(const LaunchPlan& plan, const HostOrder& order,
   return variables;
 }
 
-// Returns whether hosts have commands of their own, which name their place among the others.
+// Returns whether hosts have different commands, because each command contains the number of its
+// host.
 bool CommandsDiffer(const LaunchPlan& plan) {
   const auto is_other = [&plan](const HostPlan& host) {
     return !host.order.trainers.empty() &&

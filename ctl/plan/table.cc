@@ -12,12 +12,13 @@ using TableRow = std::vector<std::string>;
 constexpr const char* kGap = "  ";
 constexpr size_t kGapSize = 2;
 
-// The columns that are beside one another: the first of all, and those from `begin` to `end`.
+// The columns of one part of a divided table: the first column of the table, and the columns
+// `begin` to `end` - 1.
 struct Columns {
   size_t begin, end;
 };
 
-// Divides the columns into parts that are at most `width` wide, if a single column is not wider.
+// Divides the columns into parts that are at most `width` wide, unless a single column is wider.
 std::vector<Columns> Divide(const std::vector<size_t>& widths, size_t width) {
   std::vector<Columns> parts{{1, 1}};
   size_t used = widths[0];
@@ -51,7 +52,7 @@ std::vector<std::string> AlignTable(const std::vector<TableRow>& rows, size_t fi
   for (const Columns& columns : Divide(widths, width)) {
     for (const TableRow& row : rows) {
       const bool has_message = row.size() < widths.size();
-      if (has_message && columns.begin > 1) continue;  // it is above
+      if (has_message && columns.begin > 1) continue;  // the message is in the first part
       std::string line = cell(row, 0);
       for (size_t i = columns.begin; i < (has_message ? row.size() : columns.end); i++) {
         line += kGap + cell(row, i);

@@ -8,10 +8,11 @@
 namespace graphd::ctl {
 
 // Lays out a table of texts, whose first row is the heading: columns have the width of their
-// longest text, and those from `first_number` on, but before `end_number`, are right-aligned. A row
-// with fewer cells than the heading ends with a message, which takes the rest of its line and
-// widens no column. A table wider than `width` is divided: below its first columns follow the
-// others, again with each row's first text, so that only messages can be wider.
+// longest text, and the columns from `first_number` to `end_number` - 1 are right-aligned. The last
+// cell of a row with fewer cells than the heading is a message, which takes the rest of its line
+// and widens no column. A table wider than `width` is divided into parts below one another. Each
+// part has some of the columns, and repeats the first column. Only messages can be wider than
+// `width`.
 std::vector<std::string> AlignTable(const std::vector<std::vector<std::string>>& rows,
                                     size_t first_number, size_t end_number = SIZE_MAX,
                                     size_t width = SIZE_MAX);

@@ -10,7 +10,8 @@
 
 namespace graphd::ctl {
 
-// Returns a text for HTML's contents and attributes. Control characters become U+FFFD.
+// Returns the text in the form that contents and attributes of HTML need. Control characters become
+// U+FFFD.
 std::string Escaped(std::string_view text);
 
 // A column of a chart; `label` stands below it, and `text` is shown when the pointer is on it.
@@ -20,8 +21,8 @@ struct Column {
   std::string text;
 };
 
-// Returns a chart of columns from 0 on. Labels are left out where they have no room. `top`: the
-// largest value as a text. `mean` draws a horizontal line at a value.
+// Returns a chart of columns, whose scale begins at 0. Labels are left out where they have no room.
+// `top`: the text of the largest value. `mean` draws a horizontal line at a value.
 std::string ColumnChart(const std::string& title, const std::vector<Column>& columns,
                         const std::string& top, std::optional<double> mean = std::nullopt);
 
@@ -29,9 +30,9 @@ std::string ColumnChart(const std::string& title, const std::vector<Column>& col
 std::string SmallChart(const std::string& title, const std::vector<Column>& columns);
 
 // Returns a matrix of counts in squares: the more, the darker. The rows and columns are numbered
-// from 0, and `row_title` and `column_title` say what they are. Few squares contain their counts;
-// all show them when the pointer is on them. The squares of the diagonal have no colour, since they
-// have most of the counts.
+// from 0, and `row_title` and `column_title` say what they are. In a matrix of at most 8 columns,
+// the squares contain their counts. Every square shows its count when the pointer is on it. The
+// squares of the diagonal have no colour, since they have most of the total.
 std::string MatrixChart(const std::string& title, const std::vector<std::vector<int64_t>>& rows,
                         const std::string& row_title, const std::string& column_title);
 

@@ -13,8 +13,8 @@
 namespace graphd::ctl {
 namespace {
 
-// Returns an address as text; empty if it is of another family, or only means something on its own
-// machine.
+// Returns an address as text; empty if it is neither IPv4 nor IPv6, or is a loopback or link-local
+// address.
 std::string TextOf(const sockaddr* address) {
   char text[INET6_ADDRSTRLEN] = "";
   if (address && address->sa_family == AF_INET) {

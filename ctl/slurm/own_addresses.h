@@ -5,12 +5,13 @@
 
 namespace graphd::ctl {
 
-// Returns the numeric addresses of this machine's interfaces, without those that mean another
-// machine elsewhere (loopback, link-local).
+// Returns the numeric addresses of this machine's interfaces, without loopback and link-local
+// addresses, which do not lead to this machine from elsewhere.
 std::vector<std::string> OwnAddresses();
 
-// Returns the numeric addresses of a name or an address, without loopback. A name of this machine
-// that has no other, as a host's own name on many systems, has those of this machine's interfaces.
+// Returns the numeric addresses of a name or an address, without loopback. If a name of this
+// machine has only loopback addresses, as a host's own name has on many systems, returns the
+// addresses of this machine's interfaces.
 std::vector<std::string> LookUpAddress(const std::string& address);
 
 }  // namespace graphd::ctl

@@ -57,10 +57,10 @@ void CheckInJob() {
   }
 }
 
-// The text of a node's answer.
+// The answers of the nodes, and the messages of srun.
 struct Answers {
-  std::map<int, SlurmNode> nodes;  // by their place in the job
-  std::string said;                // by srun, on standard error
+  std::map<int, SlurmNode> nodes;  // by index in the job
+  std::string said;                // srun's standard error
 
   void Take(const nlohmann::json& header) {
     SlurmNode node{ValueOr(header, "name", ""), TextsIn(header, "addresses")};
@@ -68,7 +68,8 @@ struct Answers {
   }
 };
 
-// Holds back the signals that end this process as long as it has a step. Then they end it.
+// Blocks the signals that end this process while it has a step. After the step, a signal that has
+// arrived ends it.
 class HeldSignals {
  public:
   HeldSignals() {
@@ -85,7 +86,7 @@ class HeldSignals {
   UniqueFd arrived_;
 };
 
-// An srun that does not outlive its owner.
+// A process srun, which the destructor ends.
 class Step {
  public:
   explicit Step(Child child) : child_(std::move(child)) { child_.in.reset(); }
@@ -104,7 +105,8 @@ class Step {
   int status_ = 0;
 };
 
-// Reads a step's output until it ends. Returns whether it has ended in time, and before a signal.
+// Reads a step's output until it ends. Returns false if the time is over or a signal arrives before
+// that.
 bool ReadAnswers(const Child& child, int signals, double timeout, Answers& answers) {
   FrameReader frames(
       [&](const nlohmann::json& header, const std::string&) { answers.Take(header); },
@@ -186,7 +188,8 @@ LinkOpener LinksOverSrun(const std::string& graphctl, double connect_timeout) {
                               .relay = "srun"};
     command.words.insert(command.words.end(),
                          {"--nodelist=" + plan.node, "--input=all", graphctl, "supervise"});
-    // The supervisor has told how it ends; srun then repeats its exit code.
+    // The supervisor has already reported how it ends; these lines of srun only repeat its exit
+    // code.
     command.is_useless = [](std::string_view line) {
       return line.starts_with("srun: error: ") &&
              line.find(": task 0: Exited with exit code ") != line.npos;

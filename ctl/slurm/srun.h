@@ -13,8 +13,8 @@
 namespace graphd::ctl {
 
 // Asks all nodes of the job for their addresses, by one step for all. `graphctl` is the program's
-// path on the nodes. Throws Error(kInvalid) outside of a job, and Error(kUnavailable) with what
-// srun has said if the nodes don't answer within `timeout` seconds.
+// path on the nodes. Throws Error(kInvalid) outside of a job, and Error(kUnavailable) with srun's
+// messages if the nodes don't answer within `timeout` seconds.
 SlurmNodes AskNodes(const std::string& graphctl, double timeout);
 
 // Answers AskNodes on a node: writes its name and addresses to standard output.

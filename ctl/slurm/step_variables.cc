@@ -9,13 +9,13 @@ namespace graphd::ctl {
 
 bool ReachesSteps(std::string_view name) {
   if (!name.starts_with("SLURM_") && !name.starts_with("SRUN_")) return true;
-  // They lead srun to the job's cluster.
+  // These variables lead srun to the job's cluster.
   static constexpr std::string_view kNeeded[] = {
       "SLURM_CONF",         "SLURM_JOBID",           "SLURM_NODELIST", "SLURM_CLUSTERS",
       "SLURM_CLUSTER_NAME", "SLURM_WORKING_CLUSTER", "SLURM_JWT"};
   if (std::ranges::find(kNeeded, name) != std::end(kNeeded)) return true;
-  // They describe the job, and trainers may read them; srun reads none but the number of nodes and
-  // the name, which change nothing.
+  // These variables describe the job, and trainers may read them. Of these, srun only reads the
+  // number of nodes and the name, which change nothing.
   return name.starts_with("SLURM_JOB_") || name.starts_with("SLURM_ARRAY_") ||
          name.starts_with("SLURM_SUBMIT_") || name == "SLURM_RESTART_COUNT";
 }

@@ -51,8 +51,8 @@ class SshLink : public HostLink {
     Wake();
   }
 
-  // No supervisor can receive the line before the connection exists, so this gives up the
-  // connection.
+  // Gives up a connection that does not exist yet, because no supervisor would receive the line
+  // over it.
   void End() override {
     if (!connected_) closing_ = true;
     HostLink::End();

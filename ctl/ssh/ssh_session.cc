@@ -73,7 +73,7 @@ SshSession::~SshSession() {
 
 void SshSession::Configure(const SshOptions& options) {
   ssh_options_set(session_, SSH_OPTIONS_HOST, host_.c_str());
-  // libssh takes a file that is not there for an empty one.
+  // libssh treats a missing file like an empty one.
   if (!options.config_file.empty() && !FileExists(options.config_file)) {
     Throw(ErrorCode::kNotFound, "--ssh_config ", options.config_file, " does not exist");
   }
@@ -215,7 +215,8 @@ void SshChannel::Write(const std::string& text) {
   }
 }
 
-// Writes at most the window's size: libssh would block for an unlimited time on more.
+// Writes at most as many bytes as the channel's window has room for: with more, libssh would block
+// for an unlimited time.
 size_t SshChannel::WriteSome(std::string_view bytes) {
   constexpr size_t kMost = size_t{256} << 10;
   const size_t window = ssh_channel_window_size(channel_);

@@ -25,7 +25,8 @@ class SshStream : public HostStream {
 
   bool AtEnd() override { return channel_.AtEnd(); }
 
-  // A message opens the window, so waiting for input is sufficient to wait for a write as well.
+  // The host opens the channel's window by a message, so waiting for input also waits until bytes
+  // can be written.
   void Wait(bool, int milliseconds) override {
     pollfd ready{session_.fd(), POLLIN, 0};
     ::poll(&ready, 1, milliseconds);

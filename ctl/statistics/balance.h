@@ -7,8 +7,9 @@
 
 namespace graphd::ctl {
 
-// Return the largest partition over the average, 1 if all are even, of the nodes, edges and bytes
-// of all types, and of the objects of one type. Unset if not all partitions were read.
+// Return the size of the largest partition divided by the average size, which is 1 if all are
+// equal: in nodes, edges or bytes of all types, or in objects of one type. Return nothing if not
+// all partitions were read.
 std::optional<double> NodeBalance(const GraphStatistics& statistics);
 std::optional<double> EdgeBalance(const GraphStatistics& statistics);
 std::optional<double> ByteBalance(const GraphStatistics& statistics);

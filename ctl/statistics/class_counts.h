@@ -8,8 +8,8 @@
 
 namespace graphd::ctl {
 
-// The numbers of elements by their value, for features with few distinct ones. Beyond kMost values
-// nothing is counted any more, so that memory is bounded. Not thread-safe.
+// The numbers of elements by their value, for features with few distinct values. Beyond kMost
+// values nothing is counted any more, so that memory is bounded. Not thread-safe.
 class ClassCounts {
  public:
   static constexpr size_t kMost = 1024;

@@ -9,9 +9,10 @@
 namespace graphd::ctl {
 
 // Reads all partitions of the graph that are on this machine, or only `part`, one after the other,
-// each with all processors. Besides the statistics, memory holds what EdgeCollector says, and
-// FeatureCollector::kSample numbers for each feature; a partition of DGL is loaded. Out-degrees and
-// isolated nodes are left out if they need more than half of the available memory.
+// each with all processors. Besides the statistics, this takes the memory of an EdgeCollector (see
+// there) and FeatureCollector::kSample numbers for each feature; a partition in DGL's format is
+// loaded into memory as a whole. Out-degrees and isolated nodes are left out if they need more than
+// half of the available memory.
 //
 // Throws Error(kNotFound) if no partition is on this machine, and Error(kCorrupt) for damaged
 // files, whose checksums are not compared.

@@ -31,7 +31,7 @@ DegreeSummary DegreeCounts::Summary() const {
     summary.log2_histogram[bucket] += nodes;
   }
   summary.mean = edges / static_cast<double>(summary.nodes);
-  // The median is the mean of the two in the middle, if the number of nodes is even.
+  // If the number of nodes is even, the median is the mean of the two degrees in the middle.
   const uint64_t lower = (summary.nodes - 1) / 2, upper = summary.nodes / 2;
   uint64_t passed = 0;
   for (const auto& [degree, nodes] : counts) {

@@ -11,24 +11,26 @@
 
 namespace graphd::ctl {
 
-// Degrees, cut and halo nodes while the partitions of a graph are read. One thread at a time.
+// Counts degrees, cut edges and halo nodes while the partitions of a graph are read. One thread at
+// a time.
 //
-// Memory: a bit for each node. For out-degrees and isolated nodes another bit, 4 bytes for each
-// node and edge type that begins at its type (8 from 2^32 edges on), and, if partitions own
-// arbitrary nodes, 8 bytes for each node of the partition that is read.
+// Takes one bit of memory for each node. Out-degrees and isolated nodes take another bit for each
+// node; 4 bytes for each node and each edge type whose source is the node's type (8 bytes if the
+// type has 2^32 edges or more); and, if partitions own arbitrary nodes, 8 bytes for each node of
+// the partition that is being read.
 class EdgeCollector {
  public:
   // Returns the memory that out-degrees and isolated nodes take.
   static uint64_t MemoryForDegrees(const GraphMeta& meta);
 
   // With `whole`, out-degrees and isolated nodes are counted, for which all partitions must be
-  // read. `statistics` must have its types and outlive the object.
+  // read. `statistics` must already have its list of types, and must outlive the object.
   EdgeCollector(const GraphMeta& meta, bool whole, GraphStatistics& statistics);
 
   // Reads the structure of the next partition. Throws Error(kCorrupt) naming array and element for
   // offsets that descend or don't fit the edges, and for sources that don't exist.
   void Read(PartId part, const PartitionArrays& arrays, const std::string& step, PieceScan& scan);
-  // Sets what needs all partitions.
+  // Sets the statistics that need all partitions.
   void Finish();
 
  private:

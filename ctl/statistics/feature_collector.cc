@@ -28,7 +28,8 @@ uint64_t ElementsPerRow(const std::vector<int64_t>& row_shape) {
   return elements;
 }
 
-// The number of a sampled element's interval between `low` and `high`.
+// Returns the number of the interval of a sampled element, if `low` to `high` is divided into
+// `intervals`.
 size_t IntervalOf(double value, double low, double high, size_t intervals) {
   const double share = (value - low) / (high - low);
   return std::min(static_cast<size_t>(share * static_cast<double>(intervals)), intervals - 1);
@@ -104,7 +105,7 @@ void FeatureCollector::Count(const Encoding& encoding, std::span<const std::byte
       if (counts.too_many()) return;
       const auto value = convert(element);
       if constexpr (std::is_same_v<decltype(value), const double>) {
-        // Labels have NaN where the input had none.
+        // A label is NaN if the input has no label for the node.
         if (std::fabs(value) < kExact && value == std::trunc(value)) {
           counts.Add(static_cast<int64_t>(value));
         }
@@ -143,7 +144,8 @@ Histogram FeatureCollector::MakeHistogram() const {
   return histogram;
 }
 
-// A file of texts that can't be read takes no numbers away: all files of the graph have been read.
+// If the file of texts can't be read, only the texts are missing: the numbers come from the files
+// of the graph, which have all been read.
 void FeatureCollector::AddTexts(std::vector<FeatureClass>& classes) {
   if (labels_file_.empty()) return;
   try {

@@ -14,12 +14,12 @@ namespace graphd::ctl {
 // The statistics of one feature while its partitions are read. One thread at a time.
 class FeatureCollector {
  public:
-  // Elements of a feature from which its histogram is made, at most.
+  // The maximum number of elements from which the histogram of a feature is made.
   static constexpr uint64_t kSample = 16384;
   static constexpr size_t kIntervals = 20;
 
-  // `array`: the feature in the first partition. `rows`: of all partitions that will be read.
-  // `labels_file`: the texts of its labels, or "".
+  // `array`: the feature in the first partition. `rows`: the rows in all partitions that will be
+  // read. `labels_file`: the texts of its labels, or "".
   FeatureCollector(std::string name, const ArraySpec& array, int64_t rows, std::string labels_file);
 
   const std::string& name() const noexcept { return statistics_.name; }

@@ -23,7 +23,8 @@ struct Histogram {
   bool sampled = false;          // the elements are a random sample
 };
 
-// The elements of an integer that has few values, or of a feature whose labels have texts.
+// A value of an integer feature with few distinct values, or of a feature whose labels have texts,
+// and the number of elements with this value.
 struct FeatureClass {
   int64_t value = 0;
   uint64_t count = 0;
@@ -40,7 +41,7 @@ struct FeatureStatistics {
   // Ascending by value. Unset if the feature is not counted by its values: floats without texts,
   // several numbers per row, original ids, and more than ClassCounts::kMost values.
   std::optional<std::vector<FeatureClass>> classes;
-  std::string texts_problem;  // the error for which labels with a file of texts have none, or ""
+  std::string texts_problem;  // the error because of which the labels' texts are missing, or ""
 };
 
 // Returns up to `most` classes, the most frequent first. Requires: the feature has classes.
@@ -68,23 +69,23 @@ struct EdgeTypeStatistics {
 };
 
 struct GraphStatistics {
-  // Up to this number of partitions, edges are counted by both of theirs.
+  // Up to this number of partitions, `edges_from` counts the edges of each pair of partitions.
   static constexpr int32_t kMostInMatrix = 256;
 
   int32_t num_parts = 0;
   std::vector<PartId> parts;    // those that were read, ascending
   std::vector<PartId> missing;  // those whose files are not on this machine
-  std::vector<uint64_t> bytes;  // the size of the arrays of each
+  std::vector<uint64_t> bytes;  // the size of the arrays of each of `parts`
   // [part][owner]: edges of the part by the partition that owns their source; empty if there are
   // more than kMostInMatrix partitions.
   std::vector<std::vector<int64_t>> edges_from;
   std::vector<NodeTypeStatistics> ntypes;
   std::vector<EdgeTypeStatistics> etypes;
-  // Out-degrees and isolated nodes were left out, because counting needs this many bytes; 0: they
-  // were not.
+  // The bytes that counting out-degrees and isolated nodes needs, if they were left out because
+  // these are too many; otherwise 0.
   uint64_t memory_for_degrees = 0;
 
-  // Return sums over all types: of a part, by its place in `parts`, and of all parts.
+  // Return sums over all types: for the partition parts[i], or for all partitions that were read.
   int64_t nodes_in(size_t i) const;
   int64_t edges_in(size_t i) const;
   int64_t cut_in(size_t i) const;

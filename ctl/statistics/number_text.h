@@ -7,13 +7,14 @@
 #include "ctl/statistics/graph_statistics.h"
 #include "format/io/percent_text.h"
 
-// Numbers as reports for people show them.
+// Functions that format numbers for reports that people read.
 
 namespace graphd::ctl {
 
-// Returns 4 significant digits: "12.35", "1.2e-07".
+// Returns a number with at most 4 significant digits: "12.35", "1.2e-07".
 std::string ShortNumber(double value);
-// Returns a whole number with all its digits, another one as ShortNumber does, and "-" for none.
+// Returns a whole number with all its digits, any other number with 4 significant digits, and "-"
+// if there is none.
 std::string ShortNumber(const std::optional<Number>& number);
 // Returns a balance with 3 digits after the point: "1.042".
 std::string BalanceText(double balance);
@@ -21,9 +22,9 @@ std::string BalanceText(double balance);
 std::string Thousands(uint64_t number);
 // Returns the degrees of an element of DegreeSummary::log2_histogram: "0", "1", "2-3", "4-7".
 std::string DegreeRange(size_t bucket);
-// Returns "float32 x 16, stored as int8".
+// Returns the dtype and shape of a feature's rows, such as "float32 x 16, stored as int8".
 std::string DTypeText(const FeatureStatistics& feature);
-// Returns the name of a class: the text of its label, in quotes after the number, or the number.
+// Returns the name of a class: its number and, if its label has a text, the text in quotes.
 std::string ClassText(const FeatureClass& of_value);
 
 }  // namespace graphd::ctl

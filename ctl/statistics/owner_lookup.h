@@ -8,8 +8,8 @@
 
 namespace graphd::ctl {
 
-// The owners of the nodes of one type, for loops over many nodes that lie mostly in one partition.
-// Immutable.
+// Finds the owners of nodes of one type. It is fast in loops over many nodes, most of which one
+// partition owns. Immutable.
 class OwnerLookup {
  public:
   // The map must outlive the object. `home`: the partition that owns most of the nodes.

@@ -9,7 +9,7 @@
 
 namespace graphd::ctl {
 
-// A range of an array's elements, begin <= i < end, and the thread that has it.
+// A range of an array's elements, begin <= i < end, and the thread that works on it.
 struct Piece {
   size_t thread;
   uint64_t index, begin, end;

@@ -7,14 +7,15 @@
 
 namespace graphd::ctl {
 
-// Counters that several threads increment at once, of 4 bytes while no count can exceed them.
+// Counters that several threads may increment at the same time. Each takes 4 bytes if the largest
+// possible count fits into them, and otherwise 8 bytes.
 class SharedCounters {
  public:
   // `most`: the largest count that is possible.
   SharedCounters(size_t size, uint64_t most) {
     most <= UINT32_MAX ? narrow_.resize(size) : wide_.resize(size);
   }
-  // Returns the bytes that an object takes.
+  // Returns the memory of an object that is constructed with these arguments, in bytes.
   static uint64_t Bytes(uint64_t size, uint64_t most) {
     return size * (most <= UINT32_MAX ? 4 : 8);
   }
@@ -35,7 +36,8 @@ class SharedCounters {
   std::vector<uint64_t> wide_;
 };
 
-// A set of small numbers, to which several threads add at once: a bit for each.
+// A set of small numbers, to which several threads may add at the same time. It has one bit for
+// each possible number.
 class SharedSet {
  public:
   explicit SharedSet(size_t size = 0) : words_((size + 63) / 64) {}

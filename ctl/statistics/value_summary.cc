@@ -11,16 +11,16 @@
 namespace graphd::ctl {
 namespace {
 
-// Returns a mean or a deviation of finite numbers, which is finite, too: its rounding errors could
-// make it larger than the largest double.
+// Converts a mean or a deviation of finite numbers to double. The true value is finite, but
+// rounding errors could have made `value` larger than the largest double.
 double ToFinite(long double value) {
   constexpr long double kMost = std::numeric_limits<double>::max();
   return static_cast<double>(std::clamp(value, -kMost, kMost));
 }
 
-// Sums are those of differences from the first finite element: the squares of large numbers, such
-// as times, would leave no digits for the deviations. Those of float64 are of long double, in which
-// the squares of the largest float64 are finite.
+// Adds up differences from the first finite element instead of the elements, because the squares of
+// large numbers, such as times, would leave no digits for the deviations. The sums of float64 are
+// long double, in which even the squares of the largest float64 are finite.
 template <class T, class Convert>
 ValueSummary SummarizeSpan(std::span<const T> elements, const Convert& convert) {
   using Wide = decltype(convert(T()));

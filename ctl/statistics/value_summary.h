@@ -10,7 +10,7 @@
 
 namespace graphd::ctl {
 
-// A number as a feature has it: whole numbers lose no digit.
+// A number of a feature, without loss: whole numbers keep all digits.
 using Number = std::variant<int64_t, uint64_t, double>;
 double ToDouble(const Number& number) noexcept;
 
@@ -22,7 +22,8 @@ struct ValueSummary {
   uint64_t zeros = 0;              // zeros
   std::optional<Number> min, max;  // the least and the largest finite element
   double mean = 0;                 // the mean of the finite elements
-  // The sum of the squares of their deviations from the mean: it may be larger than any double.
+  // The sum of the squares of the finite elements' deviations from the mean. It may be larger than
+  // the largest double.
   long double squares = 0;
 
   uint64_t finite() const noexcept { return count - nan - infinite; }

@@ -16,15 +16,16 @@ using SummaryNumber =
     std::conditional_t<std::is_floating_point_v<T>, double,
                        std::conditional_t<std::is_same_v<T, uint64_t>, uint64_t, int64_t>>;
 
-// Returns whether readers get whole numbers.
+// Returns whether the values of the dtype are whole numbers.
 inline bool IsWhole(DType dtype) noexcept {
   return dtype != DType::kFloat16 && dtype != DType::kBFloat16 && dtype != DType::kFloat32 &&
          dtype != DType::kFloat64;
 }
 
-// Calls f(elements, convert) with a span of stored elements and the function that returns what
-// readers get of one: an int64_t, a uint64_t or a double, which is the same type for all arrays of
-// a dtype. `bytes` are stored elements of the encoding, which CheckEncoding accepts.
+// Calls f(elements, convert) with a span of stored elements and a function that converts one of
+// them to the value that readers get. The value is an int64_t, a uint64_t or a double, with the
+// same type for all arrays of a dtype. `bytes` are stored elements of the encoding, which
+// CheckEncoding accepts.
 template <class F>
 void VisitElements(const Encoding& encoding, std::span<const std::byte> bytes, F&& f) {
   const auto elements = [&]<class T>(T) {
@@ -48,7 +49,7 @@ void VisitElements(const Encoding& encoding, std::span<const std::byte> bytes, F
       return plain(float());
     case DType::kFloat64:
       return plain(double());
-    case DType::kBool:  // a damaged file may have other bytes than 0 and 1
+    case DType::kBool:  // a damaged file may also have other bytes than 0 and 1
       return f(elements(uint8_t()), [](uint8_t v) { return int64_t{v != 0}; });
     case DType::kUInt8:
       return plain(uint8_t());

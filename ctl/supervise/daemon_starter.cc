@@ -124,8 +124,8 @@ GraphKeys ReadGraphKeys(const std::string& part_config) {
   return keys;
 }
 
-// Returns whether two paths name the same file; true, too, if one of them is empty because it is
-// not known.
+// Returns whether two paths name the same file. Also returns true if this can't be found out: if a
+// path is empty, which means unknown, or the files can't be compared.
 bool IsSameFile(const std::string& a, const std::string& b) {
   if (a.empty() || b.empty() || a == b) return true;
   std::error_code error;
@@ -172,14 +172,15 @@ bool DaemonStarter::Poll() {
   Attach attach = Attach::kBusy;
   if (NotifiedReady() || now >= next_attempt_) {
     attach = TryAttach();
-    // Increase the pause: each attempt waits in the daemon's queue until the daemon has loaded.
+    // The pause grows, because each attempt stays in the daemon's queue until the daemon has
+    // loaded.
     const auto pause = std::chrono::duration_cast<Clock::duration>((now - begin_) / 8);
     next_attempt_ = now + (attach == Attach::kBusy ? pause : Clock::duration::zero());
   }
   is_listening_ = attach != Attach::kNobody;
   const bool may_start = if_missing_ == IfMissing::kStart && pid_ == 0;
   if (attach == Attach::kNobody && may_start && TryLock()) {
-    attach = TryAttach();  // the lock's last owner may have started it
+    attach = TryAttach();  // the lock's last owner may have started the daemon
     if (attach == Attach::kNobody) Start();
   }
   if (attach == Attach::kDone) {
@@ -224,7 +225,8 @@ void DaemonStarter::CompareFiles(const ServerStatus& status) {
     other_part_config_ = status.part_config;
     return;
   }
-  // A host may lack the files; an older daemon does not tell the graph's version.
+  // Nothing can be compared if the host lacks the files, or if an older daemon does not report the
+  // graph's version.
   if (spec_.part_config.empty() || !FileExists(spec_.part_config) || status.graphs.empty()) return;
   std::vector<PartId> parts;
   for (const PartitionStatus& partition : status.partitions) parts.push_back(partition.part);
@@ -233,7 +235,8 @@ void DaemonStarter::CompareFiles(const ServerStatus& status) {
     const std::string now = Fingerprint(DataHash(StampDataFiles(config, parts)));
     if (now == status.graphs.front().fingerprint) return;
   } catch (const Error& error) {
-    // Files that were removed have changed. Others may be another user's, or are being replaced.
+    // Removed files count as changed. With any other error, the files may belong to another user or
+    // may just be being replaced.
     if (error.code() != ErrorCode::kNotFound) return;
   }
   changed_files_ = StrCat("the files of ", spec_.part_config, " have changed since the server '",

@@ -12,7 +12,7 @@
 #include "client/link/control.h"
 #include "ctl/plan/host_order.h"
 
-// The attaching to the daemon of a ServerSpec, which is started if it is not running. An event
+// Attaches to the daemon of a ServerSpec, and starts the daemon if it is not running. An event
 // loop's timer calls Poll() until it returns true. Each call is short, so that signals and the end
 // of the input are noticed between calls.
 //

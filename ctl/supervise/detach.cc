@@ -58,7 +58,7 @@ int RunDetached(HostOrder order, std::string unread_input, GuardState& guard) {
   }
   guard.set_daemon(pid);
   detaching.reset();
-  // The supervisor alone reads what the launcher sends.
+  // This process no longer reads what the launcher sends: only the supervisor does.
   const UniqueFd nothing = OpenFile("/dev/null", O_RDONLY);
   ::dup2(nothing.get(), STDIN_FILENO);
   char byte;

@@ -60,14 +60,16 @@ void MakeOwnDirectory(const std::string& path) {
   OpenOwnDirectory(path);  // checks its owner
 }
 
-// Returns a request in a file, which it removes even if it can't be read; nothing if there is none.
+// Reads a request from a file, and removes the file, even if it is too long or no valid request.
+// Returns nothing if there is no such file.
 std::optional<nlohmann::json> TakeRequest(const std::string& path) {
   if (!FileExists(path)) return std::nullopt;
   nlohmann::json request;
   try {
     request = ParseJson(ReadTextFile(path, kMaxRequest));
   } catch (const Error& error) {
-    // It is too long. Another error, such as of a shortage of descriptors, may pass.
+    // The file is too long. It stays after any other error, such as a shortage of descriptors,
+    // which may pass.
     if (error.code() == ErrorCode::kInvalid) RemoveFile(path);
     throw;
   }
@@ -96,7 +98,7 @@ int64_t TimeOf(const std::string& job_path) {
   return last;
 }
 
-// Returns whether a state is that of a job that its launcher leads. One that can't be read is not.
+// Returns whether a state belongs to a job that its launcher leads; false if it can't be read.
 bool IsLed(const std::string& state_path) {
   try {
     return ValueOr(ParseJson(ReadTextFile(state_path, kMaxState)), "led", false);
@@ -135,7 +137,8 @@ JobDirectory JobDirectory::Make(const std::string& job, uint16_t port) {
   JobDirectory made(PathOf(job, port));
   MakeDirectories(DirName(Root()));
   MakeOwnDirectory(Root());
-  // Another supervisor could remove a directory that is made here but not locked yet.
+  // The root is locked, because another supervisor could otherwise remove the new directory before
+  // it is locked.
   const UniqueFd root(::open(Root().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   if (!root || ::flock(root.get(), LOCK_EX) != 0) ThrowErrno("can't lock", Root());
   for (const std::string& path : {DirName(made.path_), made.path_}) MakeOwnDirectory(path);
@@ -146,7 +149,7 @@ JobDirectory JobDirectory::Make(const std::string& job, uint16_t port) {
           " is locked); stop it first with `graphctl stop ", job, "`");
   }
   for (const char* request : {kStopFile, kRestartFile}) RemoveFile(made.path_ + request);
-  // The new job does without: the next one tries again.
+  // If this fails, the new job continues, and the next job tries again.
   LogFailure("can't remove old jobs", [] { Prune(); });
   return made;
 }
@@ -199,15 +202,15 @@ std::vector<std::string> JobDirectory::Jobs() {
   return jobs;
 }
 
-// Removes the oldest jobs whose supervisors have ended. The new job, which has no state yet, is
-// locked.
+// Removes the oldest jobs whose supervisors have ended. The new job has no state yet, but is kept
+// because it is locked.
 void JobDirectory::Prune() {
   struct Kept {
     std::string path;
     bool is_led = false, lives = false;
   };
   std::vector<Kept> all;
-  size_t led = 0, others = 0;  // counted apart: short jobs of launchers push out no detached one
+  size_t led = 0, others = 0;  // separate limits: many short led jobs remove no other job
   for (const std::string& job : Jobs()) {
     Kept& kept = all.emplace_back(Kept{StrCat(Root(), "/", job)});
     for (const std::string& port : NamesIn(kept.path)) {

@@ -52,7 +52,8 @@ JobPart::JobPart(uv_loop_t* loop, const HostOrder& order, Actions actions)
     LogFailure("hosts that were started again can't join the job, whose order can't be kept",
                [&] { directory_.WriteOrder(EncodeOrder(order_)); });
   }
-  // A timer that has started outlives this object if the constructor throws.
+  // The timer is started after everything that can throw, because it would outlive this object if
+  // the constructor threw.
   talk_ = std::make_unique<JobTalk>(loop, order_, [this] { Act(); });
   timer_ = new uv_timer_t{};
   uv_timer_init(loop, timer_);
@@ -68,7 +69,7 @@ JobPart::~JobPart() {
            [](uv_handle_t* handle) { delete reinterpret_cast<uv_timer_t*>(handle); });
 }
 
-// --- What this host says
+// --- The reports of this host
 
 void JobPart::Say(JobPhase phase) {
   own_.phase = phase;
@@ -131,7 +132,7 @@ void JobPart::OnDetached() {
   Keep();
 }
 
-// --- What follows from what all hosts say
+// --- Reactions to the reports of all hosts
 
 void JobPart::Act() {
   if (acting_) return;
@@ -171,7 +172,7 @@ void JobPart::CarryOut(const JobTalk::News& news) {
       Interrupt(/*at_once=*/false);
     }
   } else if (decision.kind == JobDecision::Kind::kStart && !preparing_) {
-    // The start may fail when some of them run already.
+    // Set before the start, which may fail when some trainers run already.
     trainers_gone_ = false;
     Say(JobPhase::kRunning);
     actions_.start(decision.port);
@@ -183,8 +184,8 @@ void JobPart::FindTrouble(const JobTalk::News& news) {
   const Meeting& meeting = order_.meeting;
   const std::string where = StrCat("the server on ", meeting.address, ", where the hosts meet,");
   const double patience = std::max(order_.server_grace, meeting.host_timeout);
-  // A job that runs outlives a refusal that passes, such as that of a server with new keys; one
-  // that has not begun fails at once.
+  // A running job survives a refusal that passes, for example by a server with new keys. A job that
+  // has not begun fails at once.
   if (news.refusal && (news.refusal->code() == ErrorCode::kVersion || !news.was_accepted ||
                        news.refused > patience)) {
     return GiveUp(
@@ -193,7 +194,7 @@ void JobPart::FindTrouble(const JobTalk::News& news) {
   }
   if (MayLose(own_.host)) {
     if (talk_->SecondsUnheard() > meeting.host_timeout * kAloneShare) StayAway();
-    // A server that is not there again in time has ended with the job.
+    // A server that has not returned in time must have ended with the job.
     if (news.gone > patience || news.unreachable > patience + kAwaySeconds) {
       return GiveUp(ExitCode(ErrorCode::kUnavailable),
                     StrCat(meeting.name, ": ", where, " has not answered for ",
@@ -222,8 +223,8 @@ void JobPart::End(const JobDecision& decision) {
 
 // --- Attempts
 
-// Returns whether the job can go on without a host. Until it is detached, its launcher ends it with
-// any host.
+// Returns whether the job can go on without a host. Until the job is detached, its launcher ends it
+// if any host is lost.
 bool JobPart::MayLose(uint32_t host) const {
   const bool is_detached = state_.is_detached() || order_.meeting.joins;
   return order_.job.min_trainers > 0 && is_detached && OnlyComputes(order_.job, host);
@@ -246,8 +247,8 @@ std::vector<uint32_t> JobPart::AbsentNow(const JobTalk::News& news) const {
   return AbsentHosts(news.hosts, order_.job, SilentNow());
 }
 
-// Goes on without hosts that are lost, and with those that were cut off and are back, as the first
-// host.
+// Begins an attempt without the hosts that are lost and with the hosts that were cut off and are
+// back, if there are any. Only the first host calls this function.
 void JobPart::FindLostHosts(const JobTalk::News& news) {
   if (!MayLoseHosts()) return;
   std::string lost, back;
@@ -268,7 +269,7 @@ void JobPart::FindLostHosts(const JobTalk::News& news) {
     if (!back.empty()) BeginAttempt(news, /*counts=*/false);
     return;
   }
-  // An attempt that has not started is planned once more.
+  // If the attempt has not started yet, it is planned again, which does not count as a restart.
   const bool counts = !preparing_ && own_.phase != JobPhase::kReady;
   if (counts && CountedRestarts(own_) >= static_cast<uint32_t>(order_.job.max_restarts)) {
     return Stop(ExitCode(ErrorCode::kUnavailable),
@@ -280,8 +281,8 @@ void JobPart::FindLostHosts(const JobTalk::News& news) {
   BeginAttempt(news, counts);
 }
 
-// Begins what `graphctl restart` has asked for, as the first host. The job goes on as it is if that
-// can't be.
+// Begins the attempt that `graphctl restart` has asked for. If that is impossible, the job goes on
+// as it is. Only the first host calls this function.
 void JobPart::TakeRestartRequest(const JobTalk::News& news) {
   const std::optional<RestartRequest> request = requests_.TakeRestart();
   if (!request) return;
@@ -298,7 +299,8 @@ void JobPart::TakeRestartRequest(const JobTalk::News& news) {
   FollowAttempt(own_);
 }
 
-// Plans the next attempt, as the first host; the others follow.
+// Plans the next attempt, which the other hosts then follow. Only the first host calls this
+// function.
 void JobPart::BeginAttempt(const JobTalk::News& news, bool counts) {
   try {
     own_ = PlanAttempt(own_, order_.job, wanted_, AbsentNow(news), counts);
@@ -327,12 +329,13 @@ void JobPart::FollowAttempt(const JobHost& first_host) {
     return Stop(ExitCode(error.code()), StrCat(order_.meeting.name, ": ", error.what()));
   }
   Interrupt(/*at_once=*/away_, first_host.grace);  // the others do not wait for a host that is away
-  // A host that waits goes on waiting; the first host would take another phase for its absence.
+  // A host that is away and has no trainers left stays in the phase kAway, because the first host
+  // would take any other phase for absence.
   if (!away_ || !trainers_gone_) Say(JobPhase::kPreparing);
 }
 
-// Takes the number of the attempt that runs, without taking part in it: the supervisor that was
-// here before may have started its trainers.
+// Adopts the number of the running attempt without taking part in it, because an earlier supervisor
+// of this host may have started trainers of that attempt.
 void JobPart::Join(const JobTalk::News& news) {
   const JobHost* const first_host = FindHost(news.hosts, 0);
   if (!first_host || !ready_) return;
@@ -341,8 +344,8 @@ void JobPart::Join(const JobTalk::News& news) {
   if (!is_stopped()) Say(JobPhase::kAway);
 }
 
-// Ends the trainers before the others go on without this host, and waits for the next attempt. What
-// trainers have finished counts.
+// Ends the trainers before the other hosts go on without this host, and waits for the next attempt.
+// Does nothing if all trainers here have finished, because their results count.
 void JobPart::StayAway() {
   if (away_ || own_.phase == JobPhase::kFinished) return;
   away_ = preparing_ = true;
@@ -398,7 +401,7 @@ void JobPart::CheckLeave(const JobTalk::News& news) {
   may_leave_ = leave_.Check(news, {own_.host == 0, num_hosts == 1, state_.is_detached(), all_know});
 }
 
-// --- What is kept
+// --- The stored state and the record
 
 void JobPart::Keep() {
   if (talk_) state_.Keep(own_, talk_->Latest().hosts, directory_);

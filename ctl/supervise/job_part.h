@@ -68,7 +68,7 @@ class JobPart {
   void FindTrouble(const JobTalk::News& news);
   void Stop(int code, const std::string& reason, double grace = 0);
   void End(const JobDecision& decision);
-  // Returns whether the job was stopped, or has ended: nothing begins any more.
+  // Returns whether the job was stopped or is ending, so that nothing new may begin.
   bool is_stopped() const { return ending_ || own_.phase == JobPhase::kStopped; }
   // Attempts
   bool MayLose(uint32_t host) const;
@@ -98,14 +98,14 @@ class JobPart {
   uv_timer_t* timer_ = nullptr;  // deletes itself when it is closed
   bool ready_ = false;
   bool trainers_gone_ = true;     // none runs, or has started yet
-  bool interrupted_ = false;      // they are being ended for another attempt
-  bool preparing_ = false;        // another attempt, which begins when they have ended
+  bool interrupted_ = false;      // the trainers are being ended for another attempt
+  bool preparing_ = false;        // another attempt begins when the trainers have ended
   bool joining_ = false;          // this host has not heard yet which attempt runs without it
   bool away_ = false;             // the job's attempt goes on without this host
   bool leaving_ = false;          // the job goes on when this host's part has ended
   uint32_t restarts_ = 0;         // restarts so far that --max_restarts limits
-  std::vector<uint32_t> wanted_;  // the first host's: trainers by slot when all hosts are there
-  bool acting_ = false;           // Act is not called by what it calls
+  std::vector<uint32_t> wanted_;  // on the first host: trainers by slot if no host is absent
+  bool acting_ = false;           // Act runs, and must not call itself indirectly
   bool ending_ = false, over_ = false, may_leave_ = false;
   JobDecision outcome_;
   LeaveCondition leave_;

@@ -20,7 +20,7 @@ namespace {
 constexpr std::chrono::milliseconds kPause{250};
 constexpr std::chrono::milliseconds kTimeout{3000};
 
-// Returns whether a later attempt can succeed although this one has failed.
+// Returns whether a later call may succeed although this one has failed.
 bool MayPass(ErrorCode code) {
   return code == ErrorCode::kUnavailable || code == ErrorCode::kDeadline ||
          code == ErrorCode::kOverloaded || code == ErrorCode::kIo;
@@ -41,14 +41,16 @@ JobTalk::JobTalk(uv_loop_t* loop, const HostOrder& order, std::function<void()> 
   record_.num_hosts = static_cast<uint32_t>(meeting.num_hosts);
   record_.max_restarts = static_cast<uint32_t>(order_.job.max_restarts);
   heard_.resize(static_cast<size_t>(meeting.num_hosts), Clock::now());
-  // Reports of another supervisor of this job and host, which has ended, have smaller numbers.
+  // The sequence numbers begin with the time, so that they are larger than those of an earlier
+  // supervisor of this job on this host.
   said_ = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
                                     std::chrono::system_clock::now().time_since_epoch())
                                     .count());
   async_->data = this;
   uv_async_init(loop, async_,
                 [](uv_async_t* async) { static_cast<JobTalk*>(async->data)->on_news_(); });
-  // The signals of this process are for the loop.
+  // The new thread inherits this mask: it blocks all signals, because the loop's thread handles
+  // them.
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -103,7 +105,7 @@ std::vector<JobHost> JobTalk::SilentHosts(double seconds) const {
   if (news_.unreachable > 0) return silent;
   for (const JobHost& host : news_.hosts) {
     const bool other = host.host != static_cast<uint32_t>(order_.meeting.host);
-    // A call without an answer yet tells nothing.
+    // Time since the last answer is not counted, because nothing is known about it yet.
     const std::chrono::duration<double> silence = answered_ - heard_[host.host];
     if (other && host.phase != JobPhase::kOver && silence.count() > seconds) silent.push_back(host);
   }
@@ -127,7 +129,7 @@ void JobTalk::Run() {
     {
       const MutexLock lock(mutex_);
       if (ended_) return;
-      // The number is raised each time, so that others know that this host lives.
+      // Every report gets a larger number, so that the other hosts know that this host lives.
       if (!record_.hosts.empty()) record_.hosts[0].sequence = ++said_;
       record = record_;
       said = said_;
@@ -154,12 +156,12 @@ void JobTalk::Run() {
 void JobTalk::Learn(const std::vector<JobHost>& hosts, uint64_t said, Clock::time_point sent) {
   const MutexLock lock(mutex_);
   const Clock::time_point now = Clock::now();
-  // While the daemon did not answer, nothing could be heard of anybody.
+  // While the daemon did not answer, no host could be heard, so this time is no silence.
   if (news_.unreachable > 0) std::fill(heard_.begin(), heard_.end(), now);
   for (const JobHost& host : hosts) {
     if (host.host == static_cast<uint32_t>(order_.meeting.host)) {
-      // A supervisor that was here before may have had a clock that was ahead. The next report has
-      // a larger number than its last.
+      // If the clock was ahead before, an earlier supervisor of this host may have used larger
+      // numbers. The next report gets a number that is larger than its last.
       said_ = std::max(said_, host.sequence);
     } else if (host.host < heard_.size() && MergeHosts(news_.hosts, {host})) {
       heard_[host.host] = now;
@@ -183,8 +185,8 @@ bool JobTalk::MayHaveEnded() const {
   return SecondsSince(answered_) > std::max(order_.server_grace, order_.meeting.host_timeout);
 }
 
-// Connects to the daemon's port, which may take seconds. No trainer depends on it: this host has
-// ended its own by now.
+// Connects to the daemon's port, which may take seconds. No trainer is delayed by that, because
+// this host has ended its trainers by now.
 bool JobTalk::IsMachineReached() const {
   return FindUnreachable({HostPort(order_.meeting.address, order_.meeting.port)}).empty();
 }

@@ -30,7 +30,7 @@ class JobTalk {
     // job answered. Measured only on hosts that the job can do without, after they have waited for
     // the daemon in vain.
     double gone = 0;
-    std::optional<Error> refusal;  // an error that another attempt would hardly change
+    std::optional<Error> refusal;  // an error that trying again would hardly change
     double refused = 0;            // seconds for which the daemon has refused reports
     bool was_accepted = false;     // the daemon has taken a report before
     bool told = false;             // the daemon has the latest report of this host

@@ -7,8 +7,9 @@ namespace {
 // The time that other hosts get to learn that the job has ended, before the daemon where they meet
 // may end with it.
 constexpr double kLeaveSeconds = 10;
-// The time that the others get to hear that all have ended, and that they wait for it.
+// The time that the other hosts get to hear that all hosts have ended.
 constexpr double kHearSeconds = 0.6;
+// The time for which a host waits to hear that the others have ended.
 constexpr double kHearOthersSeconds = 3;
 
 }  // namespace
@@ -19,15 +20,17 @@ bool LeaveCondition::Check(const JobTalk::News& news, const Hosts& hosts) {
   }
   const bool all_told = all_know_since_ != Clock::time_point();
   bool may = SecondsSince(over_at_) > kLeaveSeconds || hosts.is_alone;
-  // A launcher that is still there tells all hosts; the daemon may not have started at all.
+  // If the daemon can't be reached, it may not have started at all; a launcher that still runs
+  // tells all hosts that the job has ended.
   may = may || (news.unreachable > 0 && !hosts.is_detached);
   if (hosts.is_first) {
     // The daemon where the hosts meet may end with this host's part of the job. A host that has
-    // left because the daemon had not started yet tells nothing any more, but its launcher does.
+    // left because the daemon had not started yet reports nothing any more. So this host does not
+    // wait long for reports if a launcher, which tells all hosts, still runs.
     may = may || (all_told && SecondsSince(all_know_since_) > kHearSeconds) ||
           (!hosts.is_detached && SecondsSince(over_at_) > kHearOthersSeconds);
   } else {
-    // The daemon of this host keeps what is known about all of them.
+    // The daemon of this host stores the reports of all hosts.
     may = may || all_told ||
           (news.told && (news.unreachable > 0 || SecondsSince(over_at_) > kHearOthersSeconds));
   }

@@ -12,9 +12,9 @@
 
 namespace graphd::ctl {
 
-// The record, on one host, of a job that its launcher leads. It has the same directory and form as
-// the records of JobPart, so that `graphctl logs` and `wait` work after the job's end, too. Not
-// thread-safe.
+// The record, on one host, of a job that its launcher leads. It is stored in the same place and
+// form as the records of JobPart, so that `graphctl logs` and `wait` also work after the job's end.
+// Not thread-safe.
 class LedJob {
  public:
   // Makes the job's directory. Throws as JobDirectory::Make does.

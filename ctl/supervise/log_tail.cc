@@ -15,11 +15,11 @@ namespace graphd::ctl {
 namespace {
 
 constexpr size_t kPiece = size_t{256} << 10;
-// A longer line, which TrainerLogs does not write, is cut: a frame has bounds.
+// A longer line is cut, because a frame has a maximum size. TrainerLogs writes no such lines.
 constexpr size_t kMaxPending = size_t{512} << 10;
 
-// Counts lines from the end of a file. Returns where the last `lines` of them begin, and lowers
-// `lines` by their number.
+// Counts lines from the end of a file. Returns where the last `lines` lines begin, or 0 if there
+// are fewer, and lowers `lines` by the number of lines that were found.
 uint64_t BeginOfLast(const std::string& path, int64_t& lines) {
   if (!FileExists(path)) return 0;
   const UniqueFd fd = OpenFile(path, O_RDONLY);
@@ -93,7 +93,7 @@ std::string LogTail::Next(bool to_the_end) {
   if (!fd_ && !Open(path_, 0)) return {};
   bool is_at_end = false;
   while (!is_at_end && pending_.find('\n') == std::string::npos && pending_.size() < kMaxPending) {
-    // A renamed file is not written any more; what it has is read before the new one.
+    // Nothing is written to a renamed file any more. The rest of it is read before the new file.
     const bool was_renamed = WasRenamed();
     if (ReadSome() > 0) continue;
     if (was_renamed) fd_.reset();

@@ -90,7 +90,7 @@ bool Kill(const ProcessEntry& process) {
   if (!ReadEntry(std::to_string(process.pid).c_str(), now) || now.start != process.start) {
     return false;
   }
-  // There may be no descriptor left, or a sandbox without pidfds.
+  // There may be no free descriptor, or a sandbox may not allow pidfds.
   if (!fd) return ::kill(process.pid, SIGKILL) == 0;
   return ::syscall(SYS_pidfd_send_signal, fd.get(), SIGKILL, nullptr, 0) == 0;
 }

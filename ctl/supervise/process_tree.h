@@ -2,9 +2,9 @@
 #pragma once
 #include <sys/types.h>
 
-// The tree of all processes that a process has started, which is found by the processes' parents in
-// /proc. With PR_SET_CHILD_SUBREAPER, no process that a trainer starts can leave this tree, neither
-// through a new session nor through its parent's death.
+// The tree of all processes that a process has started. It is found through /proc, which has the
+// parent of every process. With PR_SET_CHILD_SUBREAPER, no process that a trainer starts can leave
+// this tree, neither through a new session nor through its parent's death.
 
 namespace graphd::ctl {
 

@@ -33,7 +33,8 @@ class SharedState : public GuardState {
   }
   ~SharedState() override { ::munmap(daemon_, sizeof *daemon_); }
   void set_daemon(pid_t pid) override { daemon_->store(pid); }
-  // When the guard ends, the kernel gives its child another parent before it sends the signal.
+  // If the guard has ended, this process has another parent: the kernel changes the parent before
+  // it sends SIGTERM to this process.
   bool guard_lives() const override { return ::getppid() == guard_; }
   pid_t daemon() const { return daemon_->load(); }
 

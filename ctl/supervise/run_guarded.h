@@ -24,9 +24,9 @@ class GuardState {
   virtual bool guard_lives() const = 0;
 };
 
-// The choice of whether the guard keeps its standard streams and other descriptors open. A guard
-// that closes them is used for a job that outlives its launcher: the supervisor alone then decides
-// how long they stay open.
+// The choice of whether the guard keeps its standard streams and other descriptors open. For a job
+// that outlives its launcher, the guard closes them, so that the supervisor alone decides how long
+// they stay open.
 enum class GuardFiles { kKeep, kLetGo };
 
 // Runs the supervisor under a guard, and returns the exit code of the process. Must be called

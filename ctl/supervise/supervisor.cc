@@ -24,8 +24,8 @@ namespace graphd::ctl {
 namespace {
 
 constexpr uint64_t kDaemonPollMilliseconds = 5;
-// Time for a daemon that ends with its last job; shorter than the time that the launcher waits for
-// its hosts.
+// The time that a daemon that ends with its last job has to end. It is shorter than the time for
+// which the launcher waits for its hosts.
 constexpr int kDaemonEndMs = 8000;
 constexpr double kFirstNotice = 3;  // seconds of waiting for the daemon
 // A daemon that fails this often within this time is not started again.
@@ -116,8 +116,9 @@ void Supervisor::Notice(const std::string& text) {
   Send({{"t", "notice"}, {"text", text}});
 }
 
-// Prepares what the host keeps of the job. A job that its launcher leads does without if there is
-// no place for it, unless the user has named one.
+// Prepares the directory and the logs that the host keeps of the job. If they can't be made, a job
+// that its launcher leads continues without them, unless the user has named a directory for the
+// logs.
 void Supervisor::OpenLogs() {
   const std::string& log_dir = order_.job.log_dir;
   if (!log_dir.empty()) logs_.emplace(log_dir);
@@ -159,7 +160,7 @@ void Supervisor::End(bool input_over) {
   input_over_ = input_over_ || input_over;
   uv_timer_stop(&daemon_timer_);
   if (part_) {
-    // The other hosts learn it, too; then this host's part ends.
+    // GiveUp also tells the other hosts, and then ends this host's part.
     return part_->GiveUp(exit_code_ != 0 ? exit_code_ : ExitCode(ErrorCode::kUnavailable),
                          StrCat(order_.meeting.name, ": ",
                                 why_.empty() ? "graphctl has ended the job, or has gone" : why_));
@@ -342,10 +343,11 @@ void Supervisor::OnReady() {
   BecomeReady();
 }
 
-// Refuses an address that the other trainers would take for their own machine: they would wait for
-// the first trainer in vain. (DaemonStarter does the same for hosts with a daemon.)
+// Refuses a loopback address, which the trainers on other machines would take for their own
+// machine: they would wait for the first trainer in vain. (DaemonStarter does the same for hosts
+// with a daemon.)
 void Supervisor::CheckMasterAddress() const {
-  // Under torchrun, order_.trainers has one entry for all of this host's.
+  // Under torchrun, order_.trainers has a single entry for all trainers of this host.
   const bool has_others = order_.job.world_size > order_.trainers_on_machine;
   if (!order_.is_master || !has_others || !IsLoopbackAddress(order_.server.address)) return;
   Throw(ErrorCode::kInvalid, order_.server.address,
@@ -485,7 +487,7 @@ void Supervisor::StartTrainers(int master_port) {
   }
 }
 
-// Gets ready for an attempt. Returns MASTER_PORT of a host that has rank 0.
+// Gets ready for an attempt. Returns MASTER_PORT if this host has rank 0, and 0 otherwise.
 int Supervisor::PrepareTrainers() {
   if (!order_.is_master) return 0;
   if (order_.job.master_port != 0) return order_.job.master_port;

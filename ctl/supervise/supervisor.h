@@ -36,8 +36,9 @@
 // ready, and start them again or end the job when one fails. A detached job continues after the
 // launcher has sent "detach".
 //
-// It uses one libuv loop, and one more thread for the reports that hosts exchange. libuv does not
-// watch children here, because this process, as a subreaper, has children that it did not start.
+// The supervisor uses one libuv loop, and one more thread for the reports that hosts exchange.
+// libuv does not watch children here, because this process, as a subreaper, has children that it
+// did not start.
 
 namespace graphd::ctl {
 

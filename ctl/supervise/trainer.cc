@@ -86,7 +86,7 @@ StartedTrainer StartTrainer(const UserCommand& command, const std::string& works
   // execvpe searches the PATH of this process, so a PATH from --extra_envs must be set here, too.
   for (const auto& [name, value] : variables) {
     if (name != "PATH") continue;
-    // Changed once: another thread may read the environment.
+    // It is changed only once, because another thread may be reading the environment.
     const char* const path = std::getenv("PATH");
     if (!path || value != path) ::setenv("PATH", value.c_str(), 1);
   }

@@ -20,7 +20,8 @@ std::string TrainerLogs::PathOf(int rank) const {
   return StrCat(directory_, "/trainer-", rank, ".log");
 }
 
-// Others may not read what a trainer prints. A file of an earlier job of this name is continued.
+// Only this user may read what a trainer prints. A file of an earlier job with the same directory
+// is continued.
 void TrainerLogs::Open(int rank, Log& log) const {
   const std::string path = PathOf(rank);
   log.fd = OpenOwnFile(path, O_WRONLY | O_CREAT | O_APPEND);

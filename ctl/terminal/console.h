@@ -24,7 +24,7 @@ class Console {
   void WriteSome();
   // Writes everything like WriteSome; drops text that its reader does not accept immediately.
   void WriteOrDrop();
-  // Nobody reads standard output any longer.
+  // Returns whether nobody reads standard output any longer.
   bool out_is_broken() const { return broken_[0]; }
 
  private:

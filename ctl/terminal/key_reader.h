@@ -4,8 +4,8 @@
 
 namespace graphd::ctl {
 
-// Reads single keys from standard input while it lives, if that is a terminal: they need no Enter
-// and are not shown. Then restores the terminal's settings. One thread at a time.
+// Reads single keys from standard input, if that is a terminal: keys need no Enter and are not
+// shown. The destructor restores the terminal's settings. One thread at a time.
 class KeyReader {
  public:
   // Changes nothing unless `wanted`.
@@ -15,7 +15,7 @@ class KeyReader {
   KeyReader& operator=(const KeyReader&) = delete;
 
   // Returns the descriptor to poll for keys, or -1 if standard input is not a terminal or this
-  // process is in its background.
+  // process runs in the terminal's background.
   int fd() const noexcept;
   // Returns the next key, or 0 if there is none. Does not wait. After an error there are no more.
   char Read() noexcept;

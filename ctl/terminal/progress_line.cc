@@ -14,7 +14,7 @@ namespace {
 constexpr int kBarWidth = 30;
 // Seconds between messages about a step of unknown length if standard error is not a terminal.
 constexpr uint64_t kQuietSeconds = 60;
-// The time after which the speed of a step is known.
+// The seconds of a step after which its speed is known well enough to be used.
 constexpr double kSpeedSeconds = 2;
 }  // namespace
 

@@ -7,9 +7,9 @@
 #include "format/io/step_progress.h"
 
 // Shows a long task's progress on standard error: on a terminal, a bar that is redrawn at most ten
-// times a second; elsewhere, one line per step and another for each minute that it takes; the time
-// that a step still takes at its speed so far, or elapsed seconds for steps of unknown length. One
-// thread at a time.
+// times a second; elsewhere, one line per step and another for each minute that it takes. With
+// them, it shows the time that the step still needs at its speed so far or, if the step has an
+// unknown length, the elapsed seconds. One thread at a time.
 
 namespace graphd::ctl {
 
@@ -34,7 +34,7 @@ class ProgressLine {
   bool terminal_;
   bool open_ = false;  // the terminal's last line is a bar without a newline
   std::string step_;
-  Clock::time_point begun_{}, drawn_{};  // the step, and what is shown
+  Clock::time_point begun_{}, drawn_{};  // times of the step's begin and of the last output
 };
 
 }  // namespace graphd::ctl

@@ -42,7 +42,7 @@ Options ClientOptions(const ClientArgs& args, const std::string& job) {
   options.ip_config = args.ip_config;
   options.job_id = StrCat(job, "-", ::getpid());
   options.job_secret = NewSecret();
-  options.role = MachineRole::kTrainer;  // operators use any machine
+  options.role = MachineRole::kTrainer;  // operators may use any machine
   options.keys = args.keys;
   options.secret_file = args.secret;
   options.timeout = std::chrono::milliseconds(static_cast<int64_t>(args.timeout * 1000));

@@ -17,7 +17,8 @@ struct ClientArgs {
 // Adds these options to `action`. `args` outlives it.
 void AddClientOptions(CLI::App& action, ClientArgs& args);
 
-// Returns the settings of a session, as the only member of a job whose name begins with `job`.
+// Returns the settings of a session, which is the only member of a job of its own. The job's id
+// begins with `job`.
 Options ClientOptions(const ClientArgs& args, const std::string& job);
 
 }  // namespace graphd::ctl

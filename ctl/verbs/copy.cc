@@ -42,7 +42,7 @@ void VerifySources(const CopySources& sources, CancellableThreads& threads) {
     try {
       ProgressLine line;
       const auto step = [&](const std::string& what, uint64_t done, uint64_t total) {
-        if (threads.cancelled()) Throw(ErrorCode::kOverloaded, "interrupted");  // stops it
+        if (threads.cancelled()) Throw(ErrorCode::kOverloaded, "interrupted");  // stops VerifyGraph
         line.Show(what, done, total);
       };
       const VerifyReport report = VerifyGraph(LoadPartConfig(sources.part_config.path), step);

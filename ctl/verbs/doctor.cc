@@ -29,7 +29,7 @@ struct DoctorArguments {
   bool json = false;
 };
 
-// Returns an ip_config by which this machine serves all partitions.
+// Returns the text of an ip_config with which this machine serves all partitions.
 std::string LinesOfThisMachine(const HostOptions& options) {
   int parts = 1;
   if (FileExists(options.server.part_config)) {

@@ -34,8 +34,8 @@ struct FindOptions {
 std::vector<FoundServer> FindServers(const HostOptions& options, const std::string& runtime_dir,
                                      const FindOptions& find);
 
-// Returns the message for the case that this machine has no server or, if `named`, none with the
-// name in the options.
+// Returns the message for the case that this machine has no server or, if `named` is true, no
+// server with the name in the options.
 std::string NoServerText(const HostOptions& options, const std::string& runtime_dir, bool named);
 
 // Returns the directory of this machine's sockets: --runtime_dir or its default. Throws Error

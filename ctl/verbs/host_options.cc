@@ -19,7 +19,7 @@ namespace graphd::ctl {
 namespace {
 
 // Looks for a file relative to the workspace, like DGL's launcher, and then relative to the working
-// directory. `what` is its name, and `lines` what it must have.
+// directory. For messages, `what` says which file it is, and `lines` which lines it must have.
 std::string FindForReading(const std::string& path, const std::string& workspace, const char* what,
                            const char* lines) {
   std::string first = JoinPath(workspace, path);
@@ -193,7 +193,8 @@ void Resolve(HostOptions& options) {
   if (!server.part_config.empty()) {
     const std::string in_workspace = JoinPath(options.workspace, server.part_config);
     const std::string here = std::filesystem::absolute(server.part_config).string();
-    // Existence on other hosts can't be checked from here; the file belongs into the workspace.
+    // Whether the file exists on other hosts can't be checked from here. It should be in the
+    // workspace there.
     server.part_config = !FileExists(in_workspace) && FileExists(here) ? here : in_workspace;
   }
   if (!options.trainer_hosts.empty()) {
@@ -227,7 +228,8 @@ std::vector<HostAnswer> AskHosts(
   std::vector<HostAnswer> answers(hosts.size());
   size_t open = hosts.size(), prepared = 0;
   bool is_decided = false;
-  // Ends what all hosts have to do, or none (ControlVerb::kSwitch).
+  // Tells all hosts either to complete a switch that all have prepared, or to give it up
+  // (ControlVerb::kSwitch).
   const auto decide = [&](const char* line) {
     if (is_decided) return;
     is_decided = true;

@@ -8,7 +8,8 @@
 #include "ctl/hosts/host_link.h"
 #include "ctl/plan/launch_plan.h"
 
-// The options that several verbs share: which server, on which hosts, how to connect to them.
+// The options that several verbs share: which server it is, on which hosts it runs, and how to
+// connect to these.
 
 namespace graphd::ctl {
 
@@ -50,7 +51,7 @@ struct HostAnswer {
   ErrorCode code = ErrorCode::kUnavailable;
   std::string error;                   // set if not ok
   std::vector<nlohmann::json> frames;  // kinds: ready, status, stopped_job, notice, facts
-  double clock = 0;  // this machine's when the last frame came: seconds since 1970
+  double clock = 0;  // this machine's time when the last frame came: seconds since 1970
 };
 
 // Sends all hosts their orders concurrently and waits for all answers. Returns one answer per host.

@@ -57,8 +57,8 @@ ordered_json DescribeEdgeFeatures(const std::vector<ArraySpec>& arrays, EdgeType
   return DescribeFeatures(arrays, Partition::EdgeFeatureName(e, ""));
 }
 
-// Returns the features of the first partition on this machine that can be read, since all
-// partitions have the same. Returns none if only the part config is here.
+// Returns the features of the first partition on this machine that can be read, because all
+// partitions have the same features. Returns none if only the part config is here.
 std::vector<ArraySpec> AnyFeatureArrays(const PartConfig& config) {
   for (PartId part = 0; part < config.meta->book.num_partitions(); part++) {
     try {
@@ -175,9 +175,9 @@ void Print(const ordered_json& root) {
   }
 }
 
-// Returns the file that the report is written to: for a link, the file that it leads to. Refuses
-// paths that can't be written to before files are read for long, and devices and pipes, because the
-// report replaces its file.
+// Returns the file that the report is written to: for a link, the file that it leads to. Refuses a
+// path that can't be written to now, before the files are read, which may take long. Also refuses
+// devices and pipes, because the report replaces its file.
 std::string ReportFile(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;

@@ -61,7 +61,7 @@ int JobRunner::Run() {
       for (const HostEvent& event : queue_.TakeAll()) Handle(event);
       NoticeSilence();
     } else {
-      for (Host& host : hosts_) host.heard = Clock::now();  // nobody has listened
+      for (Host& host : hosts_) host.heard = Clock::now();  // frames were not read
     }
     console_.WriteSome();
     if (console_.out_is_broken())
@@ -130,7 +130,7 @@ void JobRunner::OnFrame(size_t index, const HostEvent& event) {
   const std::string& name = plan_.hosts[index].name;
   const std::string kind = ValueOr(event.header, "t", "");
   if (kind == "out") {
-    // The output of a detached job is read with other verbs, all of it.
+    // All output of a detached job is shown by other verbs.
     if (!plan_.hosts[index].order.job.detach) PrintLines(event.header, event.text);
   } else if (kind == "hello") {
     const std::string version = ValueOr(event.header, "version", "?");
@@ -214,7 +214,7 @@ std::string JobRunner::WhereLogsAre(size_t index, int rank) const {
                 "` with the same options shows its output again");
 }
 
-// Lets the hosts continue alone once the trainers of all of them run.
+// Lets the hosts continue without this process when all of them have started their trainers.
 void JobRunner::OnStarted(size_t index) {
   hosts_[index].started = true;
   const bool all =
@@ -286,7 +286,8 @@ void JobRunner::SendPings() {
   if (SecondsSince(last_ping_) < host_timeout_ / 4) return;
   last_ping_ = Clock::now();
   for (size_t i = 0; i < hosts_.size(); i++) {
-    // While the job ends, only answers are of use, by which lost nodes are noticed.
+    // While the job ends, pings are sent only for the answers, which nodes of Slurm send until they
+    // are lost.
     const bool listens = ending_ ? !plan_.hosts[i].node.empty() && !hosts_[i].done
                                  : plan_.hosts[i].order.host_timeout > 0;
     if (listens && !hosts_[i].closed) hosts_[i].link->Send("{\"t\":\"ping\"}");

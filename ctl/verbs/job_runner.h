@@ -17,7 +17,7 @@ namespace graphd::ctl {
 class JobRunner {
  public:
   // `host_timeout`: the seconds of silence after which a host would consider this process lost.
-  // `connect_timeout`: the seconds that a node of Slurm has besides until its first sign of life.
+  // `connect_timeout`: the seconds that a node of Slurm has in addition until its first frame.
   JobRunner(LaunchPlan plan, LinkOpener open_link, double connect_timeout, double host_timeout);
 
   // Returns the job's exit code: 0, that of the first failing trainer, 128 + signal, or the
@@ -49,11 +49,11 @@ class JobRunner {
   void Finish();
   [[noreturn]] void GiveUp();
   void SendPings();
-  // Gives up nodes that have been silent for too long, and ends the job. Others have links that
-  // notice.
+  // Gives up nodes of Slurm that have been silent for too long, and ends the job. The links to
+  // other hosts notice silence themselves.
   void NoticeSilence();
-  // Ends the job on all hosts, which keep its exit code and `why`; the first call decides. A
-  // message shows `why` and `advice`. An empty `why`: all trainers have succeeded.
+  // Ends the job on all hosts, which store its exit code and `why`. Only the first call has an
+  // effect. Prints `why` and `advice`. If `why` is empty, all trainers have succeeded.
   void End(int code, const std::string& why, const std::string& advice = "");
   bool AllClosed() const;
   const std::string& LabelOf(int rank) const;

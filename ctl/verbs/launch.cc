@@ -72,7 +72,8 @@ void TellAboutJob(const std::string& job, const HostOptions& hosts) {
                job.c_str(), job.c_str(), options.c_str());
 }
 
-// Refuses what Slurm would end with a host's step.
+// Refuses options for processes that outlive the job, because Slurm would end these processes with
+// the step of their host.
 void CheckForSlurm(const LaunchArguments& arguments) {
   if (arguments.launch.detach) {
     Throw(ErrorCode::kInvalid,
@@ -86,8 +87,8 @@ void CheckForSlurm(const LaunchArguments& arguments) {
   }
 }
 
-// Returns an ip_config for the partitions of --part_config: on the nodes of a Slurm job, or on this
-// machine if there are none.
+// Returns the text of an ip_config that places the partitions of --part_config on the nodes of a
+// Slurm job or, if `job` has no nodes, on this machine.
 std::string MakeIpConfig(const SlurmNodes& job, const std::string& part_config) {
   if (part_config.empty()) {
     Throw(ErrorCode::kInvalid,
@@ -107,7 +108,8 @@ std::string MakeIpConfig(const SlurmNodes& job, const std::string& part_config) 
   return text;
 }
 
-// Takes the nodes of the Slurm job, or else this machine, as hosts where options name none.
+// If the options name no hosts, takes nodes of the Slurm job or, without one, this machine. If they
+// name no trainer hosts, takes the other nodes of the Slurm job.
 void CompleteHosts(const SlurmNodes& job, HostOptions& hosts) {
   if (hosts.lines.empty()) {
     hosts.ip_config_text = MakeIpConfig(job, hosts.server.part_config);

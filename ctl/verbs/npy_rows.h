@@ -10,8 +10,8 @@
 
 namespace graphd::ctl {
 
-// A new .npy file with the rows of a distributed tensor, which may be written in any order. It gets
-// its name when it is complete. Not thread-safe.
+// A new .npy file with the rows of a distributed tensor, which may be written in any order. The
+// file gets its final name when it is complete. Not thread-safe.
 class NpyRows {
  public:
   // Creates the file. `shape` begins with the number of rows. Throws Error(kIo).
@@ -34,7 +34,7 @@ class NpyRows {
  private:
   void Put(std::span<const std::byte> bytes, uint64_t at);
 
-  const std::string path_, part_path_;  // the second one until the file is complete
+  const std::string path_, part_path_;  // part_path_ until the file is complete
   const int64_t num_rows_;
   const size_t row_bytes_;
   UniqueFd fd_;

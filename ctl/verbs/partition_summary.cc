@@ -54,7 +54,8 @@ std::vector<Share> Shares(const PartitionSummary& summary) {
 
 // Returns the peak resident memory of this process in bytes.
 uint64_t PeakMemory() {
-  // The kernel's rusage also knows the process that started this one, before it ran this program.
+  // getrusage is not used, because its peak includes memory that this process had before it
+  // executed this program.
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
     uint64_t kib = 0;

@@ -10,7 +10,7 @@ struct PartitionCost {
   double read_seconds = 0, seconds = 0;
 };
 
-// Prints it as JSON or as a table, with the peak memory of this process.
+// Prints the summary as JSON or as a table, with the peak memory of this process.
 void PrintPartition(const PartitionSummary& summary, const PartitionCost& cost, bool json);
 
 }  // namespace graphd::ctl

@@ -48,7 +48,7 @@ struct PlanArguments {
   std::string optimizer = "adagrad";
   uint64_t embedding_memory = 0, host_memory = 0;
   int num_trainers = 1, num_samplers = 0;
-  bool has_trainers = false;  // one of their options was given
+  bool has_trainers = false;  // an option for trainers was given
   bool json = false;
 };
 

@@ -5,8 +5,9 @@
 
 namespace graphd::ctl {
 
-// Returns the bytes of --row_cache, which says them as GRAPHD_ROW_CACHE does; 0 for an empty text.
-// Throws Error(kInvalid), also for a cache that trainers would refuse because it is too small.
+// Returns the number of bytes in the value of --row_cache, which has the same form as
+// GRAPHD_ROW_CACHE; 0 for an empty text. Throws Error(kInvalid), also for a cache that trainers
+// would refuse because it is too small.
 uint64_t RowCacheBytes(const std::string& text);
 
 }  // namespace graphd::ctl

@@ -37,8 +37,8 @@ DistGraph Attach(const TensorsArgs& args) {
   return DistGraph(Initialize(ClientOptions(args, "graphctl-tensors")));
 }
 
-// Returns the names of the tensor's type, or its number if the graph has no such type: one for a
-// node type, three for an edge type, none for a range.
+// Returns the names that make up the tensor's type: one for a node type, three for an edge type,
+// none for a range. If the graph has no such type, returns the type's number.
 std::vector<std::string> TypeOf(const DistGraph& graph, const TensorSpec& spec) {
   if (spec.policy == TensorPolicy::kRange) return {};
   const auto type = static_cast<size_t>(spec.type);
@@ -100,9 +100,9 @@ void List(const TensorsArgs& args) {
   if (all.empty()) std::puts("no tensors that outlive their jobs");
 }
 
-// Returns the names that were given, without repetitions, or those of all tensors. Throws
-// Error(kNotFound) if one does not exist. Does not open them, because that fails for a tensor that
-// is damaged or was never filled.
+// Returns the names that were given, without repetitions, or the names of all tensors if none was
+// given. Throws Error(kNotFound) if one does not exist. Does not open them, because that fails for
+// a tensor that is damaged or was never filled.
 std::vector<std::string> Chosen(const DistGraph& graph, const std::vector<std::string>& given) {
   std::vector<std::string> all;
   for (const TensorInfo& info : DistTensor::List(graph)) all.push_back(info.spec.name);
@@ -123,7 +123,7 @@ void Drop(const TensorsArgs& args) {
   for (const std::string& name : Chosen(graph, args.names)) DistTensor::Drop(graph, name);
 }
 
-// Returns the original ids of the rows' nodes or edges, if the graph has them.
+// Returns the original ids of the nodes or edges to which the rows belong, if the graph has them.
 std::optional<DistTensor> OriginalIdsOf(const DistGraph& graph, const TensorSpec& spec) {
   const auto has = [](const std::vector<std::string>& names) {
     return std::ranges::count(names, kOriginalIds) != 0;
@@ -135,7 +135,7 @@ std::optional<DistTensor> OriginalIdsOf(const DistGraph& graph, const TensorSpec
   if (spec.policy == TensorPolicy::kEdge && has(graph.edata_names(EdgeTypeId(spec.type)))) {
     ids = graph.edata(kOriginalIds, EdgeTypeId(spec.type));
   }
-  // Another feature of this name has other contents.
+  // A feature of this name with another dtype or shape has other contents than ids.
   if (ids && (ids->dtype() != DType::kInt64 || ids->shape().size() != 1)) return {};
   return ids;
 }
@@ -177,7 +177,7 @@ void Export(const TensorsArgs& args) {
       files.push_back(file.path());
     } catch (const Error& error) {
       if (!args.names.empty()) throw;
-      // The others are still wanted.
+      // The other tensors are still exported.
       progress.Finish();
       std::fprintf(stderr, "graphctl: tensor '%s' is left out: %s\n", names[i].c_str(),
                    error.what());

@@ -7,7 +7,8 @@
 namespace graphd::ctl {
 
 // Throws Error(kInvalid) with a suggestion at the first word that is not a verb or option of `app`.
-// Must be called before parsing: CLI11 would report an option that the typing error leaves missing.
+// Must be called before parsing: otherwise CLI11 would report a required option as missing, and not
+// the typing error in its name.
 void RefuseUnknownWords(const CLI::App& app, const std::vector<std::string>& arguments);
 
 }  // namespace graphd::ctl

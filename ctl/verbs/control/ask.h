@@ -9,8 +9,7 @@
 
 #include "ctl/verbs/host_options.h"
 
-// The verbs of operators share these functions: they ask all daemons of a server for the same
-// thing.
+// Functions that the verbs of operators share, to send the same request to all daemons of a server.
 
 namespace graphd::ctl {
 

@@ -36,7 +36,7 @@ class LogFollower final : public HostFollower {
   void OnFrame(size_t host, const std::string& kind, const HostEvent& event) override;
   bool HasToldAll(size_t host, const HostEvent&) const override { return hosts_[host].done; }
   void OnClosed(size_t host) override;
-  // Prints the records that are due, and asks hosts for more that have none left.
+  // Prints the records that are due. Asks each host of which no record is left for more records.
   void Show() override;
   int Conclude() override;
   void AddRecords(size_t host, std::string_view lines);

@@ -17,7 +17,7 @@
 namespace graphd::ctl {
 namespace {
 
-constexpr int64_t kFollowedLines = 10;  // the first ones of --follow
+constexpr int64_t kFollowedLines = 10;  // older records that --follow shows first
 
 constexpr const char* kServerLogsExamples = R"(
 Shows what the daemons have logged, merged by time over all hosts: from the journal of

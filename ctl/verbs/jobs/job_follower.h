@@ -13,9 +13,10 @@
 namespace graphd::ctl {
 
 // Shows what the hosts of a job report: the lines of the trainers, with their prefixes, and the
-// state of the job. Run returns, when all hosts have answered, the exit code of a job that has
-// ended, or 0; the ExitCode of an error if no host knows the job or if a host can't tell how it has
-// ended. The job goes on after a signal.
+// state of the job. When all hosts have answered, Run returns the job's exit code if
+// FollowSpec::until_end is set, and otherwise 0. It returns the ExitCode of an error if no host has
+// answered or, with until_end, if no host can tell how the job has ended. The job goes on after a
+// signal.
 class JobFollower final : public HostFollower {
  public:
   // The orders have the action kFollowJob. `tells_news`: also print, to standard error, that the
@@ -33,7 +34,7 @@ class JobFollower final : public HostFollower {
   void OnFrame(size_t host, const std::string& kind, const HostEvent& event) override;
   bool HasToldAll(size_t host, const HostEvent& closed) const override;
   void OnSignal() override;
-  // Reports hosts that could not tell, and returns the job's exit code.
+  // Reports the hosts that have not told the job's end, and returns the exit code of Run.
   int Conclude() override;
   void OnState(size_t index, const nlohmann::json& header);
   // Tells once which hosts of the job are not asked.

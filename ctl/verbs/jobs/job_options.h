@@ -18,8 +18,9 @@ struct JobOptions {
 // Adds JOB, --server_name, --trainer_hosts and the options of AddHostOptions.
 void AddJobOptions(CLI::App& verb, JobOptions& options);
 
-// Sets the server's name and the hosts to those that the job was launched with, if no --ip_config
-// was given and this host knows the job. Returns whether it does. `options` are resolved.
+// If no --ip_config was given and this host knows the job, sets the server's name and the hosts to
+// those that the job was launched with, and returns true; otherwise returns false. Requires:
+// Resolve was called for `options`.
 bool TakeFromJob(const std::string& job, HostOptions& options);
 
 // Returns the orders for the hosts of a job: those of --ip_config and --trainer_hosts or, without

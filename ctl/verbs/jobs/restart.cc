@@ -29,7 +29,7 @@ struct RestartArguments {
   RestartSpec restart;
 };
 
-// Sends an order to the job's first host. Returns the frame of a kind that it answers with.
+// Sends an order to the job's first host. Returns the frame of the kind `kind` in its answer.
 nlohmann::json AskFirstHost(const HostPlan& first, HostAction action, const RestartSpec& restart,
                             const HostOptions& options, const char* kind) {
   HostPlan asked = first;
@@ -43,8 +43,8 @@ nlohmann::json AskFirstHost(const HostPlan& first, HostAction action, const Rest
   Throw(ErrorCode::kInternal, first.name, " has answered without '", kind, "'");
 }
 
-// Returns the hosts that only compute and can be reached, but have no supervisor of the job: they
-// were started again, or their supervisor was killed.
+// Returns the hosts that only compute and can be reached, but have no supervisor of the job,
+// because they were started again or because the supervisor was killed.
 std::vector<HostPlan> HostsWithoutSupervisor(std::vector<HostPlan> plan,
                                              const JobOptions& options) {
   std::erase_if(plan, [](const HostPlan& host) { return !host.order.only_trainers; });
@@ -66,8 +66,8 @@ std::vector<HostPlan> HostsWithoutSupervisor(std::vector<HostPlan> plan,
   return found;
 }
 
-// Starts supervisors where there are none, which wait for the next attempt. Returns the numbers of
-// their hosts.
+// Starts supervisors, which wait for the next attempt, on the hosts that have none. Returns the
+// numbers of these hosts.
 std::vector<uint32_t> StartSupervisors(const std::vector<HostPlan>& plan,
                                        const JobOptions& options) {
   std::vector<HostPlan> missing = HostsWithoutSupervisor(plan, options);

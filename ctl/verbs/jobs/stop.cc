@@ -24,11 +24,11 @@ Examples:
 
 struct StopArguments {
   HostOptions hosts;
-  std::vector<std::string> jobs;  // each that was given; all must be the same
+  std::vector<std::string> jobs;  // every occurrence; all must be the same
   double grace = 0;
 };
 
-// Returns the job that was given; empty: none, which means all of them.
+// Returns the job that was given; an empty text if none was given, which means all jobs.
 std::string JobOf(const StopArguments& arguments) {
   std::string job;
   for (const std::string& given : arguments.jobs) {

@@ -29,7 +29,7 @@ void AddKeysHosts(CLI::App& verb, KeysOptions& options);
 // Adds --days.
 void AddDays(CLI::App& verb, KeysOptions& options);
 
-// Returns the keys that the options name. Throws Error(kInvalid) for a name that is none.
+// Returns the keys that the options name. Throws Error(kInvalid) if the server's name is not valid.
 KeyMaker KeysOf(const KeysOptions& options);
 
 // Prints the certificates, and the path of the shared secret if there is one; as JSON, together
@@ -37,9 +37,10 @@ KeyMaker KeysOf(const KeysOptions& options);
 void ShowKeys(const std::vector<KeyMaker::Entry>& entries, const KeysOptions& options,
               const nlohmann::json& more);
 
-// Sends the files to the machines of ip_config, and those of a machine that only computes to the
-// ones of --trainer_hosts, except to this machine, which has them, and sets the exit code. Reports
-// each machine, failures on standard error. Does nothing without --ip_config.
+// Sends `files` to the machines of ip_config, and `of_trainer_host` to the machines of
+// --trainer_hosts, but nothing to this machine, which has the files. Prints a line for each
+// machine, failures on standard error, and sets the exit code. Without --ip_config, does nothing;
+// throws Error(kInvalid) if --trainer_hosts is given nevertheless.
 struct SentKeys {
   bool all_have_them = true;
   nlohmann::json answers;  // for ShowKeys

@@ -25,7 +25,8 @@ struct PartitionArgs {
   bool json = false;
 };
 
-// Returns the input as PartitionOutOfCore takes it; notes in `cost` how long reading takes.
+// Returns the input in the form that PartitionOutOfCore takes. Sets cost.read_seconds when the
+// input has been read.
 GraphSource SourceOf(const PartitionArgs& args, PartitionCost& cost) {
   return {.describe =
               [&] {

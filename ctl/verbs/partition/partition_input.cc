@@ -270,7 +270,7 @@ nlohmann::ordered_json PartitionInput::Describe(const WrittenFiles& written) con
                               {"--map_ids", map_ids_}};
   std::vector<std::string> paths;
   if (!path_.empty()) {
-    // The metadata of a chunked graph names files beside it.
+    // The metadata file of a chunked graph names other files in its directory.
     const bool metadata = std::filesystem::is_regular_file(path_) &&
                           (format_ == "chunked" || path_.ends_with(".json"));
     paths.push_back(metadata ? DirName(path_) : path_);

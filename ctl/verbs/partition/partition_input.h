@@ -21,8 +21,8 @@ class PartitionInput {
   void AddOptions(CLI::App& verb);
   // Throws Error(kInvalid) for contradictory options, Error(kNotFound) listing what was looked for
   // if there is no input, and the readers' errors. `output`: the directory that will be written; it
-  // must not contain partitions that are read. With `spill`, the graph's arrays are kept in files
-  // there, and partitions can't be read.
+  // must not contain partitions that are read. With `spill`, the graph's arrays are kept in the
+  // files of `spill`, and the input can't be partitions.
   RawGraph Read(const std::string& output, const StepProgress& progress,
                 SpillFiles* spill = nullptr) const;
   // Describes the options and the files that they name, with sizes and times of change, except the
