@@ -20,8 +20,8 @@ namespace graphd {
 struct ConnectionLimits {
   std::atomic<uint64_t> connections{0};
   uint64_t descriptors = 0;  // limit of this process (RLIMIT_NOFILE)
-  // Returns how many descriptors no connection gets, because the store needs them: for segments of
-  // its log, RocksDB's files (512) and new tables.
+  // Returns the number of descriptors that are not given to connections, because the store needs
+  // them for segments of its log, RocksDB's files (512) and new tables.
   uint64_t reserved_descriptors() const noexcept;
 };
 
@@ -29,8 +29,8 @@ struct ConnectionLimits {
 // the main thread.
 class Acceptor final : private kj::TaskSet::ErrorHandler {
  public:
-  // `asks_for_users` says that a client on this machine is known by its user only, also over TCP:
-  // the groups of those users are looked up.
+  // `asks_for_users` is true if clients on this machine are identified by their users only, also
+  // over TCP. The groups of the users of TCP clients are then looked up.
   Acceptor(std::deque<DataThread>& threads, const ConnectionLimits& limits,
            ConnectionCounters& counters, bool asks_for_users, kj::Timer& timer);
 

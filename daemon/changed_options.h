@@ -8,7 +8,8 @@
 namespace graphd {
 
 // Returns the options that differ, in the order of graphd.conf(5), with their places in the
-// configuration file of `read`. Those that a running daemon can apply do not need a restart.
+// configuration file of `read`. `needs_restart` is false for an option that a running daemon can
+// apply.
 std::vector<ChangedOption> CompareOptions(const DaemonOptions& running, const DaemonOptions& read);
 
 }  // namespace graphd

@@ -22,7 +22,7 @@
 namespace graphd {
 namespace {
 
-// Runs checks, and keeps what they find.
+// Runs checks, and collects the problems that they find.
 class Checks {
  public:
   explicit Checks(const DaemonOptions& options) : options_(options) {}

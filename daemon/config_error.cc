@@ -14,7 +14,7 @@ namespace {
 
 // The beginning of CLI11's message about a key that is not an option.
 constexpr const char* kUnknownKey = "INI was not able to parse ";
-constexpr size_t kMostEdits = 3;  // between a name and one that it is mistaken for
+constexpr size_t kMostEdits = 3;  // between a mistyped name and the option that is meant
 
 // Returns a name as it is declared: part_id for --part-id.
 std::string Normal(std::string name) {
@@ -39,7 +39,8 @@ size_t LineOf(const std::string& path, const std::string& key) {
   return 0;
 }
 
-// Returns how many letters must be inserted, removed or replaced (Levenshtein's distance).
+// Returns how many letters must be inserted, removed or replaced to turn `a` into `b`
+// (Levenshtein's distance).
 size_t Edits(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -76,7 +77,8 @@ std::string PlaceOf(const std::string& config, const std::string& option) {
 }
 
 std::string ExplainParseError(const CLI::App& app, const CLI::ParseError& error) {
-  // Before options that are missing, which the file would have had.
+  // Reports words that are not options before options that are missing, because a word may be the
+  // name of a file that has these options.
   if (const std::vector<std::string> words = app.remaining(); !words.empty()) {
     const std::string& word = words.front();
     if (!word.starts_with('-')) {

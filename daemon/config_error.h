@@ -5,8 +5,8 @@
 
 namespace graphd {
 
-// Returns what is wrong with the options, for an error of CLI::App::parse: with the file and the
-// line, if a configuration file has the option, and with the most similar name, if it is unknown.
+// Returns a text that explains an error of CLI::App::parse. It names the file and the line if a
+// configuration file sets the option, and the most similar option if the option is unknown.
 std::string ExplainParseError(const CLI::App& app, const CLI::ParseError& error);
 
 // Returns "FILE:LINE: " if this configuration file sets the option, else an empty text.

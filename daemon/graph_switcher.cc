@@ -14,10 +14,10 @@
 namespace graphd {
 namespace {
 
-// The interval at which versions that nobody uses are looked for.
+// The interval at which the thread looks for versions that nobody uses.
 constexpr auto kSweepInterval = std::chrono::milliseconds(500);
 
-// Answers the call that wants a preparation to be committed, if there is one.
+// Tells the caller of Commit, if there is one, that the switch was given up.
 void Refuse(GraphSwitch::Done done) noexcept {
   if (!done) return;
   const Error error(ErrorCode::kUnavailable,
@@ -29,7 +29,8 @@ void Refuse(GraphSwitch::Done done) noexcept {
 
 enum class GraphSwitcher::Phase { kWaiting, kLoading, kReady, kCommitting, kFailed };
 
-// A version on its way to be served. The switcher's mutex guards what is not atomic.
+// A version that is being prepared for a switch. The switcher's mutex guards all members that are
+// neither constant nor atomic.
 struct GraphSwitcher::Preparation {
   const SwitchRequest request;
   Phase phase = Phase::kWaiting;
@@ -165,7 +166,7 @@ void GraphSwitcher::Run() {
     if (commit) CarryOutCommit(commit);
     for (const auto& each : dropped) Refuse(std::exchange(each->on_commit, nullptr));
     if (stopping_) return;
-    // Their memory is free before the next one is loaded.
+    // Frees the memory of the dropped versions before the next version is loaded.
     dropped.clear();
     FreeUnused();
     if (work) Load(work);
@@ -196,7 +197,8 @@ void GraphSwitcher::Load(const std::shared_ptr<Preparation>& preparation) {
         Throw(ErrorCode::kUnavailable, "the switch was given up");
       }
     });
-    // Now, so that a directory that can't be written is an error before all daemons commit.
+    // Writes the note now, so that a directory that can't be written to causes an error before the
+    // daemons commit.
     SwitchRecord{configured, part_config, request.id, loaded.version->fingerprint}.Prepare(
         record_path_);
     const MutexLock lock(mutex_);
@@ -227,8 +229,8 @@ void GraphSwitcher::Commit(const std::shared_ptr<Preparation>& preparation,
   wake_.NotifyAll();
 }
 
-// Makes a version the current one. The mutex, which data threads take, is free while this waits for
-// the disk; in the phase kCommitting nobody else changes the preparation.
+// Makes a version the current one. Does not hold the mutex while it waits for the disk, because
+// data threads take the mutex; in the phase kCommitting, no other thread changes the preparation.
 Switched GraphSwitcher::Publish(Preparation& preparation) {
   SwitchRecord::Publish(record_path_);
   const VersionPtr version = std::exchange(preparation.loaded.version, nullptr);

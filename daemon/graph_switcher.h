@@ -27,7 +27,7 @@ class GraphSwitcher {
     std::function<LoadedVersion(const std::string& part_config, const std::string& id,
                                 const std::function<void(uint64_t, uint64_t)>& progress)>
         load;
-    // Gives the graph to the service manager at some time soon. Called without a lock.
+    // Makes the daemon give the graph to the service manager soon. Called without a lock.
     std::function<void(std::shared_ptr<const KeptGraph>)> keep;
   };
 
@@ -41,9 +41,10 @@ class GraphSwitcher {
 
   // Begins to load. Throws Error(kInvalid) for an id that is empty or longer than 64 bytes, and for
   // a path that is relative, is not UTF-8 or has a control character; Error(kExists) for the id of
-  // a version in memory, and while another switch is prepared.
+  // a version that is in memory already, and while another switch is being prepared.
   std::shared_ptr<GraphSwitch> Prepare(const SwitchRequest& request);
-  // Gives up what is prepared, and refuses everything from now on. Does not wait.
+  // Gives up the switch that is being prepared, and refuses all later switches. Does not wait for
+  // the thread.
   void Stop();
 
  private:
@@ -53,7 +54,7 @@ class GraphSwitcher {
   void Run();
   void Load(const std::shared_ptr<Preparation>& preparation);
   void FreeUnused();
-  // Gives the present preparation up; the thread frees its memory.
+  // Gives up the current preparation; the thread frees its memory.
   void Drop() GRAPHD_REQUIRES(mutex_);
   void CheckRequest(const SwitchRequest& request) const;
   void Commit(const std::shared_ptr<Preparation>& preparation, GraphSwitch::Done done);

@@ -58,7 +58,8 @@ uint64_t PeerMemoryLimit(const DaemonOptions& options) {
 // may open it, and the daemon checks the role of whoever connects.
 mode_t SocketMode(const AccessRules& access) { return access.has_outsiders() ? 0666 : 0660; }
 
-// Advises the administrator: on small pages random reads take up to twice the time.
+// Advises the administrator to use huge pages: on small pages, random reads take up to twice the
+// time.
 void AdviseOnPages(const ServedGraph& graph) {
   for (const PartitionStatus& partition : graph.status()) {
     uint64_t small = 0;
@@ -90,16 +91,17 @@ Graphd::Graphd(const DaemonOptions& options, DaemonLog& log, UniqueFd& starters_
 }
 
 void Graphd::Run() {
-  // Signals are watched before there is a socket that they would leave behind. They are handled
-  // when the loop turns, which is not before all is bound.
+  // Signals are watched before there is a socket file, which the end of the process by a signal
+  // would leave behind. They are handled when the loop runs, which is after all sockets are bound.
   WatchSignals();
   LogInfo("this process uses ", VectorBitsText());
-  // Bind all before loading: a clash is reported at once, not after minutes.
+  // Bind all sockets before loading, so that an address in use is reported at once, not after
+  // minutes.
   ReadKeys();
   AccessRules access(WithOwnCertificate(options_.access));
   Listen(access);
   Listener& local = listeners_->local();
-  // The metrics end before what they are made of.
+  // The metrics end before the objects that they read.
   std::optional<LoadProgress> progress;
   progress.emplace(options_.server_name, local.text());
   PeerAddresses metrics_peers(options_.metrics_peers);
@@ -136,10 +138,10 @@ void Graphd::Run() {
         metrics_peers.Set(read.metrics_peers);
       },
       serving);
-  // A reload that runs ends before what it changes.
+  // A reload that is running ends before the objects that it changes.
   const auto end_of_reloads = kj::defer([this] { reloader_.reset(); });
   switcher_.emplace(graphs, SwitcherHooks(graphs), options_.part_config, SwitchPath(options_));
-  // The threads that use it have ended by then.
+  // The data threads, which use the switcher, have ended by then.
   const auto end_of_switches = kj::defer([this] { switcher_.reset(); });
   ServiceContext context{access,
                          graphs,
@@ -162,7 +164,7 @@ void Graphd::Run() {
         [this] { return threads_.IsAlive(); });
   }
   progress.reset();
-  // The metrics end before what they are made of.
+  // The metrics end before the objects that they read.
   const auto end_of_metrics = kj::defer([&metrics] { metrics = nullptr; });
   MemoryTrimmer trimmer(context.buffers);
   const auto trimming = loop_.Repeat(MemoryTrimmer::kPeriod, [&trimmer] {
@@ -182,7 +184,7 @@ void Graphd::Run() {
   StartTimers(jobs);
   if (hangup_while_loading_) reloader_->RequestQuietly("SIGHUP");
 
-  // Over TCP without a handshake, it is the user who counts.
+  // Over TCP without a handshake (TLS or shared secret), clients are identified by their users.
   Acceptor acceptor(data_threads, limits_, connections_, !tls_ && !secret_, loop_.timer());
   const auto accept = [&acceptor](UniqueFd fd, Peer peer) {
     acceptor.Accept(std::move(fd), std::move(peer));
@@ -211,7 +213,7 @@ void Graphd::Run() {
   if (!requests_ended) {
     LogWarning("requests are given up that have not ended; the jobs repeat them");
   }
-  // A change of such a request would be lost.
+  // Changes by requests that have not ended would be lost, so they are refused.
   tensors.RefusePushes();
   switcher_->Stop();
   pushes->Stop();
@@ -229,9 +231,9 @@ void Graphd::WatchSignals() {
   loop_.OnSignal(SIGHUP, [this] { OnHangup(); });
 }
 
-// The first signal asks the daemon to stop, another one to stop at once. With SIGINT the service
-// manager says that it will start the next process (RestartKillSignal= of the unit). It is not a
-// signal of its own, because it may reach a daemon that is older than the unit.
+// The first signal asks the daemon to stop, and a second one to stop at once. By SIGINT, the
+// service manager says that it will start the next process (RestartKillSignal= of the unit). No
+// special signal is used for this, because a daemon that is older than the unit may get it.
 void Graphd::OnStopSignal(int number) {
   was_terminated_ |= number == SIGTERM;
   listeners_->LeaveToNextProcess(!was_terminated_);
@@ -241,7 +243,8 @@ void Graphd::OnStopSignal(int number) {
 }
 
 void Graphd::OnHangup() {
-  // While the daemon loads, its file may have changed since it was read.
+  // A daemon that is loading has already read its configuration, which may have changed since. It
+  // reloads when it serves.
   hangup_while_loading_ = !reloader_;
   if (reloader_) reloader_->RequestQuietly("SIGHUP");
 }
@@ -361,7 +364,7 @@ void Graphd::KeepNewGraph() {
 
 void Graphd::Apply(const DaemonOptions& read, AccessRules& access, DaemonInfo& info,
                    PeerMemory& memory, const std::string& socket) {
-  // Opening the file again also lets logrotate move it.
+  // The file is opened again even if its name is the same, because logrotate may have moved it.
   const UniqueFd log = read.log_file.empty() ? UniqueFd() : OpenLogFile(read.log_file);
   AccessRules::Options rules = read.access;
   rules.insecure = options_.access.insecure;
@@ -403,8 +406,9 @@ void Graphd::StartTimers(const JobRegistry& jobs) {
   using std::chrono::milliseconds;
   uint64_t watchdog_usec = 0;
   if (sd_watchdog_enabled(0, &watchdog_usec) > 0) {
-    // Notified only while no thread hangs: otherwise systemd starts the daemon again. It does
-    // not watch a daemon that stops, but would from such a message on, and kill it.
+    // systemd is notified only while no thread hangs; without notifications, it restarts the
+    // daemon. It does not watch a daemon that stops, but a notification would make it watch the
+    // daemon again, and kill it.
     loop_.OnTimer({}, milliseconds(std::max<uint64_t>(watchdog_usec / 2000, 1)), [this] {
       const bool serves = stop_.fulfiller->isWaiting();
       if (NoThreadHangs() && serves) sd_notify(0, "WATCHDOG=1");

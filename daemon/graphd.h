@@ -34,16 +34,17 @@ namespace graphd {
 // order. Constructed and used by the main thread.
 class Graphd {
  public:
-  // `reread` returns the options as the configuration has them then; any thread may call it.
-  // `log` is the one that lines go to. Closes `starters_stderr` when the daemon serves: later
-  // errors are not those of whoever has started it.
+  // `reread` reads the configuration again and returns the options; any thread may call it. `log`
+  // receives the lines of the log. `starters_stderr` is the standard error of whoever has started
+  // the daemon. It is closed when the daemon serves, because later errors do not concern the start.
   Graphd(const DaemonOptions& options, DaemonLog& log, UniqueFd& starters_stderr,
          DescriptorStore descriptors, Reloader::Read reread);
   Graphd(const Graphd&) = delete;
   Graphd& operator=(const Graphd&) = delete;
 
-  // Serves until the daemon is asked to stop. Ends the process itself if that happens while it
-  // loads, or if a request or a change of rows does not end. Throws Error and kj::Exception.
+  // Serves until the daemon is asked to stop. Ends the process itself if that happens while the
+  // daemon loads, or if requests or the writing of changed rows do not end. Throws Error and
+  // kj::Exception.
   void Run();
 
  private:
@@ -64,10 +65,11 @@ class Graphd {
                                                const std::optional<LoadProgress>& progress);
   // Loads on a thread of its own, so that signals are handled meanwhile.
   Loaded Load(LoadProgress& progress);
-  // Lets an operator's requests reach this daemon.
+  // Fills in the daemon's description of itself, and the functions that carry out an operator's
+  // requests.
   void SetInfo(DaemonInfo& info, Drain& drain);
   // Returns the configuration as it is now. If the server was switched to the part config of the
-  // file, that does not count as a change.
+  // file, the part config does not count as changed.
   DaemonOptions ReadAsRunning(const GraphVersions& graphs) const;
   GraphSwitcher::Hooks SwitcherHooks(const GraphVersions& graphs);
   // Gives the graph of a switch to the service manager, on the thread that uses the store.
@@ -76,7 +78,7 @@ class Graphd {
   // none. Called by the reloader's thread.
   void Apply(const DaemonOptions& read, AccessRules& access, DaemonInfo& info, PeerMemory& memory,
              const std::string& socket);
-  // Returns the rules with the name of the client certificate beside the daemon's own keys.
+  // Adds the name of the client certificate in the daemon's own directory of keys to the rules.
   AccessRules::Options WithOwnCertificate(AccessRules::Options rules) const;
   // Returns how clients reach this daemon, for the log.
   std::string Endpoints();
@@ -98,8 +100,9 @@ class Graphd {
   std::optional<Reloader> reloader_;       // exists while the daemon serves
   std::optional<GraphSwitcher> switcher_;  // likewise
   Drain* drain_ = nullptr;                 // likewise
-  DescriptorStore store_;                  // the loading thread's while it loads
-  // See OnStopSignal; the store of tensors asks at its end.
+  DescriptorStore store_;                  // used by the loading thread only while it loads
+  // Whether the next process follows (see OnStopSignal); the store of tensors asks for this when it
+  // ends.
   std::atomic<bool> next_process_follows_ = false;
   std::optional<Listeners> listeners_;
   std::unique_ptr<TlsServer> tls_;        // null: TCP without TLS

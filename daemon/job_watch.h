@@ -18,7 +18,7 @@ class JobWatch final : public JobRegistry::Observer {
       : graphs_(graphs), tensors_(tensors), steps_(steps) {}
 
   void OnJobJoined(const std::string& job_id) override;
-  // Destructors of sessions call these, which therefore only log their errors.
+  // Destructors of sessions call the following functions, which therefore only log their errors.
   void OnJobLeft(const std::string& job_id) override;
   void OnJobEnded(const std::string& job_id) override;
   void TrainerLeft(const std::string& job_id, int rank) override;

@@ -29,8 +29,9 @@ namespace {
 
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
-// Returns the number by which clients that keep rows recognise the data when they attach: its hash,
-// or 0 if a file has changed since it was stamped, so that what was loaded may be of both.
+// Returns the number by which clients that cache rows recognise the data when they attach: the hash
+// of the data, or 0 if a file has changed since it was stamped, because the loaded data may then be
+// a mix of the old and the new file.
 uint64_t DataId(const std::vector<FileStamp>& files, uint64_t data_hash) {
   for (const FileStamp& file : files) {
     try {
@@ -61,7 +62,8 @@ KeptGraph LoadPartitions(const DaemonOptions& options, const PartConfig& config,
   CheckParts(options, config);
   KeptGraph graph;
   graph.part_config = config.path;
-  // A file that changes while it is read differs from its stamp at the next start.
+  // The files are stamped first: a file that changes while it is read then differs from its stamp
+  // at the next start.
   graph.files = StampDataFiles(config, options.parts);
   uint64_t needed = 0, done = 0;
   for (PartId part : options.parts) {
@@ -83,8 +85,8 @@ KeptGraph LoadPartitions(const DaemonOptions& options, const PartConfig& config,
   return graph;
 }
 
-// Makes what the daemon serves of the partitions, with the arrays that --index names, which are
-// added to `loaded`. `each` is called after each array.
+// Makes the graph that the daemon serves from the loaded partitions. Builds the arrays that --index
+// names, adds them to `loaded`, and calls `each` after each of them.
 std::shared_ptr<ServedGraph> Serve(const DaemonOptions& options, KeptGraph& loaded,
                                    uint64_t data_hash, const std::function<void()>& each) {
   std::vector<EdgeIndexSpec> specs;
@@ -167,7 +169,7 @@ VersionPtr LoadGraph(const DaemonOptions& options, DescriptorStore& store,
     try {
       const PartConfig config = LoadPartConfig(part_config);
       loaded = LoadPartitions(options, config, "graph '" + config.meta->graph_name + "'", progress);
-      // The path as it was given, for the comparison with the manifest of the next process.
+      // The path is kept as it was given, because the next process compares it with its own path.
       loaded.part_config = part_config;
     } catch (const Error& error) {
       if (!last || IsSamePartConfig(part_config, options.part_config)) throw;
@@ -179,7 +181,7 @@ VersionPtr LoadGraph(const DaemonOptions& options, DescriptorStore& store,
   version->part_config = part_config;
   const uint64_t data_hash = DataHash(loaded.files);
   version->fingerprint = Fingerprint(data_hash);
-  // The id is that of what the daemons have switched to, not of files that have changed since.
+  // The version has the id of the last switch only if its files have not changed since.
   const bool is_that_version = last && last->fingerprint == version->fingerprint;
   if (is_that_version) version->id = last->id;
   if (last && !is_that_version) {
@@ -192,7 +194,7 @@ VersionPtr LoadGraph(const DaemonOptions& options, DescriptorStore& store,
   if (DescriptorStore::available() && !store.Flush()) {
     LogWarning("the service manager does not answer within 5 s");
   }
-  // No switch counts any more: a file that is still there is of an earlier configuration.
+  // If no switch counts, a note that is still there is about an earlier configuration.
   if (!last) ::unlink(SwitchPath(options).c_str());
   return version;
 }

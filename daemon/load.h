@@ -11,40 +11,41 @@
 #include "daemon/restart/kept_graph.h"
 #include "store/tensor_host.h"
 
-// Functions that bring what a daemon serves into memory. They take seconds to hours. Each throws
-// Error with what to do.
+// Functions that load a daemon's graph and tensors into memory. They take seconds to hours. The
+// errors that they throw say what to do.
 
 namespace graphd {
 
-// Returns the version of the graph that this start serves: that of the last switch, if its note
-// (SwitchRecord) holds, else the configured one. Takes over the partitions that an earlier process
-// of this service left with the service manager, or loads them from their files, and builds the
-// derived arrays that --index names. Gives all of it to the service manager, which it asks for more
-// time meanwhile. `store` is used by this call alone meanwhile. `progress` is called with the bytes
-// of the partitions that were read from their files.
+// Returns the version of the graph that this process serves when it starts: the version of the last
+// switch, if the note about it still counts (SwitchRecord::Holds), and otherwise the configured
+// version. Takes over the partitions that an earlier process of this service left with the service
+// manager, or loads them from their files, and builds the derived arrays that --index names. Gives
+// all of these to the service manager, and asks it for more time while they are made. Nobody else
+// may use `store` during the call. `progress` is called with the number of bytes that were read
+// from the partitions' files, and with the number of all bytes.
 VersionPtr LoadGraph(const DaemonOptions& options, DescriptorStore& store,
                      const std::function<void(uint64_t done, uint64_t total)>& progress);
 
-// A version of the graph, and what the service manager has to keep of it. The latter is null if it
-// has it already.
+// A version of the graph, and the data of it that the service manager has to keep; null if the
+// service manager has the data already.
 struct LoadedVersion {
   VersionPtr version;
   std::shared_ptr<const KeptGraph> kept;
 };
-// Loads another version beside `current`, under a new id. Checks first, in this order, that it has
-// the same name and as many partitions, and that there is memory for it beside all that is in use.
-// If it is the current one and no file has changed, nothing is loaded, and the memory is shared.
-// `progress` may throw to end the loading.
+// Loads another version beside `current`, under a new id. Checks first, in this order, that its
+// graph has the same name and as many partitions, and that there is memory for it beside all memory
+// in use. If `part_config` is that of `current` and no file has changed, loads nothing, and shares
+// the memory of `current`. `progress` may throw to end the loading.
 LoadedVersion LoadAnother(const DaemonOptions& options, const std::string& part_config,
                           const std::string& id, const GraphVersion& current,
                           const std::function<void(uint64_t done, uint64_t total)>& progress);
 
-// Lets the service manager keep the graph for the next process. A failure is logged, and costs no
-// more than a longer start.
+// Lets the service manager keep the graph for the next process. A failure is only logged: the next
+// process then loads the graph from its files, which takes longer.
 void KeepGraph(const KeptGraph& graph, DescriptorStore& store);
 
-// Opens the tensors of these partitions. `next_process_follows` is called at their end, when
-// another process may take their memory over.
+// Opens the tensors of these partitions. When the tensors are closed, `next_process_follows` is
+// called to ask whether another process will take over their memory.
 std::unique_ptr<store::TensorHost> LoadTensors(const DaemonOptions& options,
                                                const ServedGraph& graph,
                                                std::function<bool()> next_process_follows);

@@ -28,7 +28,7 @@ void LoadProgress::Tell() {
   if (told_ == now) return;
   told_ = now;
   const LoadingState state{server_name_, ::getpid(), now.first, now.second};
-  // Loading goes on without the file.
+  // Loading goes on even if the file can't be written.
   WriteLoadingFile(path_, state);
   const std::string text =
       state.total == 0 ? "loading"

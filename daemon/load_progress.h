@@ -8,9 +8,9 @@
 
 namespace graphd {
 
-// The progress of a daemon that loads its partitions. It tells the service manager and,
-// until this object is destroyed, a file beside the socket (wire/loading_file.h), which graphctl
-// reads: no client is served meanwhile. Set and bytes are thread-safe.
+// The progress of a daemon that loads its partitions. It is reported to the service manager and,
+// until this object is destroyed, in a file beside the socket (wire/loading_file.h). graphctl reads
+// this file, because the daemon answers no requests while it loads. Set and bytes are thread-safe.
 class LoadProgress {
  public:
   // `socket`: the path of the daemon's socket.
@@ -19,7 +19,7 @@ class LoadProgress {
   LoadProgress(const LoadProgress&) = delete;
   LoadProgress& operator=(const LoadProgress&) = delete;
 
-  // Sets the bytes that are in memory, and those that will be.
+  // Sets the number of bytes that are in memory, and the number of all bytes that will be loaded.
   void Set(uint64_t done, uint64_t total) noexcept;
   // Returns what was set last.
   std::pair<uint64_t, uint64_t> bytes() const noexcept { return {done_, total_}; }

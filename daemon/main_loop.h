@@ -12,13 +12,14 @@
 
 namespace graphd {
 
-// The event loop of the daemon's main thread: libuv's, for signals, timers and wake-ups by other
-// threads, within KJ's, for connections and promises (UvBridge). Constructed, used and destroyed by
-// that thread, which runs the callbacks while it waits for a promise. They may not throw.
+// The event loop of the daemon's main thread. A loop of libuv, for signals, timers and wake-ups by
+// other threads, runs inside a loop of KJ, for connections and promises (UvBridge). Constructed,
+// used and destroyed by that thread, which runs the callbacks while it waits for a promise. The
+// callbacks may not throw.
 class MainLoop {
  public:
   MainLoop();
-  // Calls no callback any more.
+  // Callbacks are not called any more.
   ~MainLoop();
   MainLoop(const MainLoop&) = delete;
   MainLoop& operator=(const MainLoop&) = delete;
@@ -33,11 +34,11 @@ class MainLoop {
 
   // Calls `callback` for each signal of this number.
   void OnSignal(int number, std::function<void()> callback);
-  // Calls `callback` after `first`, and then again after each period; once only if that is 0.
+  // Calls `callback` after `first`, and then again after each `period`; only once if `period` is 0.
   void OnTimer(std::chrono::milliseconds first, std::chrono::milliseconds period,
                std::function<void()> callback);
-  // Returns a function with which any thread lets this one call `callback` soon. The loop outlives
-  // its last call.
+  // Returns a function by which any thread makes the loop's thread call `callback` soon. The
+  // function must not be called after the loop was destroyed.
   std::function<void()> OnWake(std::function<void()> callback);
   // Calls `callback` after each period, until the promise is dropped.
   kj::Promise<void> Repeat(std::chrono::milliseconds period, std::function<void()> callback);

@@ -18,14 +18,14 @@ struct DaemonOptions {
   std::string part_config;
   std::vector<PartId> parts;
   std::string address;               // host of the TCP listener; empty: the Unix socket only
-  uint16_t port = 0;                 // the TCP listener's; the Unix socket is named after it
+  uint16_t port = 0;                 // port of the TCP listener; also names the Unix socket
   std::string keys;                  // directory of the keys for TLS; empty: TCP without TLS
   std::string secret;                // file of the shared secret; empty: none
   std::vector<std::string> indexes;  // built before serving: "KIND:EDGE_TYPE[/FEATURE]"
   std::string runtime_dir;
   std::string state_dir;  // tensors are stored in <state_dir>/<server_name>/part-<parts>
   std::string durability = "process";
-  std::string memory_dir;         // tmpfs for memory that survives the daemon; empty: choose
+  std::string memory_dir;         // tmpfs for memory that survives the daemon; empty: the default
   uint64_t embedding_memory = 0;  // bytes; 0: no limit
   double write_back_seconds = 0;  // period of write-back rounds; 0: the store chooses
   std::string log_file;
@@ -61,10 +61,10 @@ std::string JobRecordsPath(const DaemonOptions& options);
 std::string SwitchPath(const DaemonOptions& options);
 // Returns the directory of the checkpoints of all servers of this name.
 std::string CheckpointsDirectory(const DaemonOptions& options);
-// Returns the name of this server's own directory there, after its partitions.
+// Returns the name of this daemon's own directory there, such as "part-0-1" after its partitions.
 std::string StoreName(const DaemonOptions& options);
 
-// Parses and checks the options. Prints the text of --help or --version and returns none. Throws
+// Parses and checks the options. For --help and --version, prints the text and returns none. Throws
 // Error(kInvalid) with the option, its value and the expected form.
 std::optional<DaemonOptions> ParseOptions(int argc, char** argv);
 

@@ -15,7 +15,7 @@
 namespace graphd {
 namespace {
 
-// Tells the service manager that a reload has begun; it waits for READY=1 then.
+// Tells the service manager that a reload has begun. It then waits for READY=1.
 void NotifyReloading() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);

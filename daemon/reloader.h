@@ -24,7 +24,7 @@ class Reloader {
  public:
   // Returns the options as the configuration has them now. Throws Error, with file, line and key.
   using Read = std::function<DaemonOptions()>;
-  // Applies the options that a running daemon can change, but for the log's level: all of them or,
+  // Applies the options that a running daemon can change, except the log's level: all of them or,
   // if it throws, none.
   using Apply = std::function<void(const DaemonOptions& options)>;
 
@@ -35,11 +35,11 @@ class Reloader {
   Reloader(const Reloader&) = delete;
   Reloader& operator=(const Reloader&) = delete;
 
-  // Reads and applies the configuration; `by` is for the log. The promise, on the calling thread's
-  // event loop, returns what differed, and fails with the Error that the configuration caused.
-  // Throws Error(kOverloaded) while kMostWaiting requests wait.
+  // Reads and applies the configuration; `by` names the caller in the log. The promise, on the
+  // calling thread's event loop, returns the options that differed, or fails with the Error that
+  // the configuration caused. Throws Error(kOverloaded) while kMostWaiting requests wait.
   kj::Promise<std::vector<ChangedOption>> Request(const std::string& by);
-  // Does the same for nobody who waits: the outcome is logged only.
+  // Does the same for a caller who does not wait: the outcome is only logged.
   void RequestQuietly(const std::string& by);
 
   // Sets the level of the log until the next reload, and returns the previous one. Any thread may

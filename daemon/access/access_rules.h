@@ -29,7 +29,7 @@ class AccessRules {
   struct Options {
     // Each entry is "user:NAME", "group:NAME", "cert:NAME" (clients with this certificate, over
     // TLS), "secret" (clients with the shared secret, over TCP) or "all" (every user of this
-    // machine). Numbers of users and groups are taken, too.
+    // machine). The number of a user or group may be given in place of the name.
     std::vector<std::string> readers, writers, operators;
     // Whether everyone who reaches the TCP port is an operator.
     bool insecure = false;
@@ -40,11 +40,12 @@ class AccessRules {
     std::vector<std::string> weights{};
   };
 
-  // Root and the daemon's own user are always operators. So is whoever has the client certificate
-  // that is beside the daemon's own keys, which only these users can read: jobs that they launch
-  // on other machines use it. So is, while no list is given, the daemon's own group, if it has the
-  // name of the daemon's user: such a group is theirs alone. So are, while no list has "secret",
-  // the peers that know the shared secret. A peer with a certificate or the secret is judged by
+  // Root and the daemon's own user are always operators. So are clients with the certificate
+  // `own_certificate`: only these two users can read its key, and jobs that they launch on other
+  // machines use it. Members of the daemon's own group are operators, too, if no list names a user,
+  // a group or "all", and if the group has the name of the daemon's user, because such a group
+  // belongs to that user alone. Peers that know the shared secret are operators unless one of the
+  // lists of readers and writers has "secret". A peer with a certificate or the secret is judged by
   // that alone. Throws Error(kInvalid), with the option and the remedy, for an unknown user or
   // group.
   explicit AccessRules(const Options& options);

@@ -27,7 +27,8 @@ size_t LivingCertificates::CloseRevoked(const RevokedList& revoked) {
   size_t total = 0;
   for (const auto& [key, connection] : connections_) {
     if (!revoked.Has(connection.serial)) continue;
-    // The socket is open: its entry is removed, with the mutex held, before it is closed.
+    // The socket is still open, because its entry is removed, with the mutex held, before the
+    // socket is closed.
     ::shutdown(connection.socket, SHUT_RDWR);
     closed["'" + connection.name + "' (" + connection.serial + ")"]++;
     total++;

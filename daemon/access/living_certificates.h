@@ -11,11 +11,12 @@
 
 namespace graphd {
 
-// The open connections with their peers' certificates, so that those of a revoked certificate can
-// be closed. Thread-safe.
+// The open connections with their peers' certificates, so that the connections of a revoked
+// certificate can be closed. Thread-safe.
 class LivingCertificates {
  public:
-  // The entry of a connection; removed when destroyed, which must be before its socket is closed.
+  // The entry of a connection, which is removed when this object is destroyed. It must be destroyed
+  // before the connection's socket is closed.
   class Entry {
    public:
     Entry(LivingCertificates& all, uint64_t key) : all_(all), key_(key) {}
@@ -29,8 +30,8 @@ class LivingCertificates {
   };
   std::unique_ptr<Entry> Add(const std::string& serial, const std::string& name, int socket);
 
-  // Shuts the sockets of all connections with a certificate in the list down, which ends them on
-  // both sides; logs each certificate. Returns the number of connections.
+  // Shuts down the sockets of all connections whose certificate is in the list, which ends the
+  // connections on both sides. Logs each certificate. Returns the number of connections.
   size_t CloseRevoked(const RevokedList& revoked);
 
  private:

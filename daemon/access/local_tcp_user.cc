@@ -15,8 +15,8 @@
 namespace graphd {
 namespace {
 
-// The two ends of the connection as inet_diag names them. Returns the address family, or nothing
-// if the addresses can't be read.
+// Sets `id` to the two ends of the connection, as inet_diag names them. Returns the address family,
+// or nothing if the addresses can't be read.
 std::optional<uint8_t> Identify(int fd, inet_diag_sockid& id) {
   sockaddr_storage own{}, peer{};
   socklen_t own_length = sizeof own, peer_length = sizeof peer;
@@ -24,7 +24,7 @@ std::optional<uint8_t> Identify(int fd, inet_diag_sockid& id) {
       ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_length) != 0) {
     return std::nullopt;
   }
-  // The source is the end that is looked for.
+  // The source is the end whose owner is looked for: the peer's.
   if (own.ss_family == AF_INET) {
     const auto& source = reinterpret_cast<const sockaddr_in&>(peer);
     const auto& target = reinterpret_cast<const sockaddr_in&>(own);

@@ -17,12 +17,14 @@ struct Peer {
   std::optional<uid_t> uid;
   std::vector<gid_t> gids;  // the groups of that user or, on a Unix socket, of that process
   std::string text;         // "unix" or the address
-  // The name of its certificate, which then is all that identifies it; empty without TLS.
+  // The name of the peer's certificate; empty without TLS. If there is one, it alone identifies the
+  // peer.
   std::string certificate{};
-  // Whether it has proved to know the server's shared secret, which then is all that identifies it.
+  // Whether the peer has proved that it knows the server's shared secret. If so, this alone
+  // identifies the peer.
   bool has_secret = false;
 
-  // Returns what log lines call it: its address, or "pid 17, uid 1000".
+  // Returns the name of the peer in log lines: its address, or "pid 17, uid 1000".
   std::string LogName() const;
 };
 

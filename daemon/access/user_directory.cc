@@ -18,8 +18,8 @@
 
 namespace graphd {
 
-// The users that are known and those that are asked for. The thread has a share of it, and so can
-// outlive the directory.
+// The users whose groups are known or are being looked up. The thread owns this object, too, so
+// that it can outlive the directory.
 struct UserDirectory::State {
   explicit State(LookUp f) : look_up(std::move(f)) {}
 
@@ -45,12 +45,12 @@ struct UserDirectory::State {
     }
   }
 
-  // Allocates nothing, so that it succeeds without memory, too.
+  // Allocates nothing, so that it succeeds even if there is no memory.
   void Answer(uid_t uid, std::optional<std::vector<gid_t>> gids) noexcept {
     decltype(Entry::waiting) waiting;
     {
       const MutexLock lock(mutex);
-      Entry& entry = users.find(uid)->second;  // a user who is asked for stays
+      Entry& entry = users.find(uid)->second;  // MakeRoom keeps a user who is asked for
       if (gids) {
         entry.gids = std::move(*gids);
         entry.found = Clock::now();
@@ -69,7 +69,8 @@ struct UserDirectory::State {
     return user == users.end() ? std::vector<gid_t>() : user->second.gids;
   }
 
-  // Makes room for another user. Returns whether there is some: users that are asked for stay.
+  // Makes room for another user. Returns whether there is room: users whose groups are being looked
+  // up are not removed.
   bool MakeRoom() GRAPHD_REQUIRES(mutex) {
     if (users.size() < kMaxUsers) return true;
     auto oldest = users.end();
@@ -118,7 +119,7 @@ kj::Promise<std::vector<gid_t>> UserDirectory::Find(uid_t uid, kj::Timer& timer)
     State::Entry& entry = known->second;
     if (entry.found && SecondsSince(*entry.found) < kFresh) return std::vector<gid_t>(entry.gids);
     const bool is_asked = !entry.waiting.empty();
-    // Those that no longer wait have got the groups that were known before.
+    // Callers that no longer wait have got the groups that were known before.
     std::erase_if(entry.waiting, [](const auto& each) { return !each->isWaiting(); });
     entry.waiting.push_back(kj::mv(answer.fulfiller));
     if (!is_asked) {

@@ -18,14 +18,14 @@ class UserDirectory {
 
   // Starts the thread.
   explicit UserDirectory(LookUp look_up = GroupsOf);
-  // Does not wait for the thread, which ends with its present question or with the process.
+  // Does not wait for the thread, which ends after its present lookup, or with the process.
   ~UserDirectory();
   UserDirectory(const UserDirectory&) = delete;
   UserDirectory& operator=(const UserDirectory&) = delete;
 
-  // Returns the groups of a user: those that were found in the last kFresh seconds, or else what
-  // the thread finds within kPatience seconds, or else those that were found before that, or else
-  // none. Call on a thread with an event loop, which the timer belongs to.
+  // Returns the groups of a user: the groups that were found in the last kFresh seconds; otherwise
+  // those that the thread finds within kPatience seconds; otherwise those that were found longer
+  // ago, if any. Call it on the thread whose event loop the timer belongs to.
   kj::Promise<std::vector<gid_t>> Find(uid_t uid, kj::Timer& timer);
 
   // Returns the groups of a user in the system's databases; none for an unknown user. May block.

@@ -16,18 +16,20 @@
 
 namespace graphd {
 
-// Returns a text of a message or, if it has more than `most` bytes, as many as show that.
+// Returns a copy of a message's text; of a text that has more than `most` bytes, only so many bytes
+// that this can be seen.
 inline std::string CopyOf(capnp::Text::Reader text, size_t most) {
   return {text.begin(), std::min(text.size(), most + 1)};
 }
 
-// Returns the name of a file in a checkpoint that a request has. Throws an exception of KJ.
+// Returns the name that a request gives of a file in a checkpoint. Throws an exception of KJ if it
+// is too long.
 inline std::string KeptFileOf(capnp::Text::Reader in) {
   return AsKj([&] { return BoundedText(in, store::kMaxKeptFileName, "a file's name"); });
 }
 
-// The stores that checkpoint calls work on, and the client whose calls they are. Copied by each
-// service of the client; used on the connection's data thread.
+// The stores that checkpoint calls work on, and the client that makes the calls. Each service of
+// the client has a copy. Used on the connection's data thread.
 struct CheckpointContext {
   std::shared_ptr<const ServedGraph> graph;  // the client's version
   // The references outlive every connection.

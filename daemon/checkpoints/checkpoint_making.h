@@ -22,8 +22,8 @@ namespace graphd {
 // the calls under way; thread-safe: one mutex, held for a whole step.
 class CheckpointMaking {
  public:
-  // `graph` is the version whose rows are saved; `tensors` outlives this. What this keeps in memory
-  // is added to `charge`; if that is refused, methods throw Error(kOverloaded).
+  // `graph` is the version whose rows are saved; `tensors` outlives this. Memory that this object
+  // keeps is added to `charge`; if that is refused, methods throw Error(kOverloaded).
   CheckpointMaking(std::shared_ptr<const ServedGraph> graph, store::TensorHost& tensors,
                    MemoryCharge charge)
       : graph_(std::move(graph)), tensors_(tensors), charge_(std::move(charge)) {}
@@ -48,8 +48,8 @@ class CheckpointMaking {
   // Lets pushes go on, and removes the files unless they were committed.
   void Abandon();
 
-  // The shares that the checkpoint has. Requires: Take() has returned. They don't change any more
-  // then, so the mutex is not locked.
+  // Returns the shares that the checkpoint has. Requires: Take() has returned. The shares don't
+  // change after that, so the mutex is not locked.
   const std::vector<TensorShare>& shares() const noexcept GRAPHD_NO_THREAD_SAFETY_ANALYSIS {
     return shares_;
   }

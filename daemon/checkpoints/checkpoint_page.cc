@@ -24,7 +24,7 @@ void CheckpointPage::Fill(store::CheckpointCatalog& catalog, const std::string& 
   for (const std::string& name : names) {
     more_ = bytes >= kBytes;
     if (more_) return;
-    // All that the sets have under a name is in one answer, since the next begins after the name.
+    // All checkpoints of one name are in one answer, because the next answer begins after the name.
     for (const auto& set : sets) bytes += Add(*set, name);
   }
 }

@@ -12,8 +12,9 @@
 
 namespace graphd {
 
-// A part of the list of all checkpoints of a machine: the manifests of all of them may not fit into
-// one message, and the data thread copies an answer. Used by one thread at a time.
+// A part of the list of all checkpoints of a machine. The list is sent in parts, because all
+// manifests may not fit into one message, and because the data thread has to copy each answer. Used
+// by one thread at a time.
 class CheckpointPage {
  public:
   explicit CheckpointPage(MemoryCharge charge) : charge_(std::move(charge)) {}

@@ -36,7 +36,7 @@ std::set<std::string> ReadNames(capnp::List<capnp::Text>::Reader in) {
   return names;
 }
 
-// Return what a request names. Used on the data thread, in a callback of KJ.
+// Return a name that a request has. Used on the data thread, in a callback of KJ.
 std::string NameOf(capnp::Text::Reader in) {
   return AsKj([&] { return BoundedText(in, store::kMaxCheckpointName, "a checkpoint's name"); });
 }

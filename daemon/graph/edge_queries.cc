@@ -44,7 +44,7 @@ AnswerWriter Pack(BufferPool& pool, std::span<const int64_t> ids, size_t width) 
   return out;
 }
 
-// Packs numbers without a change.
+// Packs numbers as they are.
 template <class T>
 AnswerWriter Pack(BufferPool& pool, const std::vector<T>& numbers) {
   const size_t bytes = numbers.size() * sizeof(T);

@@ -35,9 +35,9 @@ using VersionPtr = std::shared_ptr<const GraphVersion>;
 // connection. Thread-safe: everything is guarded by one mutex.
 class GraphVersions {
  public:
-  // The seconds for which a version is kept after a job that used it has left, because a job whose
-  // connections were cut may come back; and after the switch to another version, because trainers
-  // of a job that has just begun may still have to attach here.
+  // The seconds for which a version is kept. `after_job`: after a job that used it has left,
+  // because a job whose connections were cut may come back. `after_switch`: after the switch to
+  // another version, because trainers of a job that has just begun may still have to attach here.
   struct Grace {
     double after_job = JobRegistry::kRememberSeconds;
     double after_switch = 10;

@@ -33,9 +33,9 @@ class ServedGraph {
 
   // `partitions` has at least one partition, and all belong to one graph. The derived arrays in
   // `made` need not be built. `data_id` identifies the data that the partitions were loaded from;
-  // 0: unknown. `made_owners`, indexed by is_edge, has existing segments of owners, or null for
-  // segments that must be made. Throws Error(kOverloaded) if there is no memory to share a mapped
-  // partition book.
+  // 0: unknown. `made_owners`, whose index is `is_edge`, has the segments of owners that exist
+  // already, and null for those that must be made. Throws Error(kOverloaded) if there is no memory
+  // to share a mapped partition book.
   explicit ServedGraph(std::vector<std::shared_ptr<const Partition>> partitions, Indexes made = {},
                        uint64_t data_id = 0,
                        std::array<std::shared_ptr<const Segment>, 2> made_owners = {})

@@ -27,7 +27,7 @@ void DaemonLog::Write(LogLevel level, const std::string& text, const LogFields& 
     Truncate(cut, kMaxText);
     Put(level, cut, fields);
   } catch (const std::exception&) {
-    // Without memory for a line of the log there is none.
+    // If there is no memory for a line of the log, the line is left out.
   }
 }
 

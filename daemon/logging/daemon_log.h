@@ -25,9 +25,9 @@ class DaemonLog final : public LogSink {
   // Cuts a text that is longer than kMaxText bytes.
   void Write(LogLevel level, const std::string& text, const LogFields& fields) noexcept override;
 
-  // Lets later lines go to the journal's stream without their fields. The last lines of a process
-  // need it: journald looks up the unit of a sender when it reads a line, which may be too late,
-  // and knows that of a stream.
+  // Makes later lines go to the journal's stream without their fields, which is needed for the last
+  // lines of a process: journald looks up the unit of a line's sender when it reads the line, and
+  // the process may have ended by then. It knows the unit of a stream in advance.
   void WriteToStream() noexcept { to_stream_ = true; }
 
   // Writes, for each operation, how many of its lines were left out since the last call. Call it

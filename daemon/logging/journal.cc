@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The place in our source is not a field: it would be that of this file.
+// Lines have no fields for the place in the source, because it would always be in this file.
 #define SD_JOURNAL_SUPPRESS_LOCATION
 #include "daemon/logging/journal.h"
 

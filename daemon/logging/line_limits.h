@@ -12,9 +12,9 @@
 namespace graphd {
 
 // Limits the lines of a log, so that no client can fill the disk or hide what others do: each
-// operation (LogFields::op) has kBurst lines, and gets another one every kPause. The lines without
-// an operation, which the daemon writes about itself, have kOwnBurst and kOwnPause. Not
-// thread-safe.
+// operation (LogFields::op) may write kBurst lines at once, and one more line after every kPause.
+// For lines without an operation, which the daemon writes about itself, the limits are kOwnBurst
+// and kOwnPause. Not thread-safe.
 class LineLimits {
  public:
   static constexpr double kBurst = 60, kOwnBurst = 1000;  // lines

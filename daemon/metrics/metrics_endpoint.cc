@@ -30,13 +30,14 @@ constexpr const char* kOpenMetrics1 = "application/openmetrics-text; version=1.0
 constexpr const char* kText = "text/plain; charset=utf-8";
 constexpr const char* kJson = "application/json";
 constexpr const char* kHtml = "text/html; charset=utf-8";
-// The page (page.html) runs its own script and asks this endpoint; a browser refuses all else.
+// The page (page.html) may run its own script and ask this endpoint; the browser refuses all else.
 constexpr const char* kOnlyItself =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src "
     "'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-// A scraper comes every few seconds: to keep its connection would only take the place of others.
+// Closes each connection after an answer: a scraper comes only every few seconds, and its idle
+// connection would take the place of others.
 struct CloseAfterAnswer final : kj::HttpServerCallbacks {
   bool shouldClose() override { return true; }
 };
@@ -124,7 +125,8 @@ class Server final : private kj::HttpService {
                 has_it ? "OK" : "Service Unavailable");
   }
 
-  // Answers what this server tells of itself and of its peers, which connections share.
+  // Answers with this server's own document and the list of its peers' documents, which all
+  // connections share.
   kj::Promise<void> SendServers(Response& response, const kj::HttpHeaders& headers, std::string own,
                                 std::shared_ptr<const std::string> peers) {
     struct Text {

@@ -16,17 +16,17 @@
 namespace graphd {
 
 // The HTTP endpoint of the daemon's metrics, http://<address>/metrics, and of a page for people
-// that shows them, http://<address>/, with what /servers tells about this server and others, which
-// are asked for their /status. /ready and /live answer with 200 or 503, for programs that
-// start and replace daemons: whether the daemon takes new jobs, and whether its threads serve their
-// connections. It has a thread and an event loop of its own, so that scrapers hold up no client;
-// the thread is watched like others.
-// Connections are bounded in number and time: a new one takes the place of the oldest, so that
-// silent ones keep nobody out. Constructed, used and destroyed by a thread with an event loop.
+// that shows them, http://<address>/. The page also shows the answer of /servers, which describes
+// this server and others; the others are asked for their /status. /ready and /live answer with 200
+// or 503, for programs that start and replace daemons: /ready tells whether the daemon takes new
+// jobs, and /live whether its threads serve their connections. The endpoint has a thread and an
+// event loop of its own, so that scrapers hold up no client; the thread is watched like others.
+// Connections are limited in number and time: a new connection takes the place of the oldest, so
+// that silent ones keep nobody out. Constructed, used and destroyed by a thread with an event loop.
 class MetricsEndpoint {
  public:
   static constexpr size_t kMaxConnections = 32;
-  static constexpr int64_t kMaxSeconds = 10;  // a connection is closed then
+  static constexpr int64_t kMaxSeconds = 10;  // a connection is closed after this time
   // The watchdog regards the endpoint's thread as hung after this time. It is longer than that of
   // other event loops, because an answer asks file systems for their free space and may wait there.
   static constexpr std::chrono::seconds kLongestAnswer{120};
@@ -42,7 +42,7 @@ class MetricsEndpoint {
   MetricsEndpoint(
       const std::string& address, uint16_t port, bool beyond_loopback,
       Peers peers = [] { return std::vector<std::string>(); });
-  // Closes all connections. What Serve() was given is not called any more.
+  // Closes all connections. The functions that Serve() was given are not called any more.
   ~MetricsEndpoint() = default;
   MetricsEndpoint(const MetricsEndpoint&) = delete;
   MetricsEndpoint& operator=(const MetricsEndpoint&) = delete;
@@ -53,8 +53,8 @@ class MetricsEndpoint {
                    std::function<std::pair<uint64_t, uint64_t>()> bytes) {
     page_.SetLoading(server_name, std::move(bytes));
   }
-  // Sets where the metrics come from, and what tells whether the daemon's threads work. The
-  // endpoint's thread calls both.
+  // Sets the function that returns the numbers for the metrics, and the one that tells whether the
+  // daemon's threads serve their connections. The endpoint's thread calls both.
   void Serve(std::function<ServerNumbers()> source, std::function<bool()> is_alive = nullptr) {
     page_.SetSource(std::move(source), std::move(is_alive));
   }

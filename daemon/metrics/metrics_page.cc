@@ -20,7 +20,7 @@ bool StartsWith(std::string_view text, std::string_view with) {
   return text.substr(0, with.size()) == with;
 }
 
-// Appends a line about the family of a counter, whose name has no suffix in OpenMetrics.
+// Appends a line about the family of a counter. In OpenMetrics, its name does not have the suffix.
 void AppendHeader(std::string_view line, std::string& out) {
   constexpr std::string_view kSuffix = "_total";
   const size_t name_end = line.find(' ', sizeof "# HELP " - 1);

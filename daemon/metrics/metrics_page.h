@@ -10,7 +10,7 @@
 
 namespace graphd {
 
-// Returns metrics in Prometheus's text format (version 0.0.4) as OpenMetrics 1.0. The texts of
+// Converts metrics from Prometheus's text format (version 0.0.4) to OpenMetrics 1.0. The texts of
 // descriptions must not contain quotes.
 std::string ToOpenMetrics(const std::string& text);
 
@@ -24,20 +24,22 @@ struct Readiness {
 // second, so that frequent scrapes cost the daemon no more than rare ones. Thread-safe.
 class MetricsPage {
  public:
-  // Sets what the page has as long as there is no source: the server's name, and the bytes of its
-  // partitions that are in memory and those that will be, which is 0 if it is not known. `bytes` is
-  // called under a lock by threads that ask for the text.
+  // Sets the content of the page for the time without a source: the server's name, and the numbers
+  // that `bytes` returns: how many bytes of the partitions are in memory, and how many will be (0:
+  // not known). Threads that ask for the page call `bytes` under a lock.
   void SetLoading(const std::string& server_name,
                   std::function<std::pair<uint64_t, uint64_t>()> bytes);
-  // Sets where the metrics come from: both functions are called under a lock by threads that ask,
-  // and that of SetLoading no longer. Without a source, the daemon's state is "loading"; without
-  // `is_alive`, it is alive.
+  // Sets the function that returns the daemon's numbers, and the one that tells whether it is
+  // alive. Threads that ask for the page call both under a lock, and no longer call the function of
+  // SetLoading. Without a source, the daemon's state is "loading"; without `is_alive`, it is alive.
   void SetSource(std::function<ServerNumbers()> source, std::function<bool()> is_alive = nullptr);
   // Returns the page.
   std::string Text();
-  // Returns what the page for people shows of this server (server_document.h), as of the page.
+  // Returns the document by which the page for people describes this server (server_document.h). It
+  // is as old as the metrics page.
   std::string Document();
-  // Returns whether the daemon has loaded its partitions and takes new jobs, as of the page.
+  // Returns whether the daemon has loaded its partitions and takes new jobs, as of the time when
+  // the metrics page was made.
   Readiness IsReady();
   // Returns whether the daemon's threads serve their connections.
   bool IsAlive();

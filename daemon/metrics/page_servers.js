@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of page.html's script that shows all servers and their jobs.
 "use strict";
-const AGES = 6;                // documents of a server that rates are made of
+const AGES = 6;                // the number of a server's documents from which rates are computed
 const JOBS = 64, HOSTS = 8;    // at most in the document of a server
 const OLD = 90;                // seconds after which an answer says nothing about now; peers are asked each minute
 const remembered = new Map();  // by a server's address: its latest documents, the oldest first
@@ -11,8 +11,9 @@ const text = (x) => (typeof x === "string" ? x : "");
 const figure = (x) => (Number.isFinite(x) ? x : undefined);
 const objects = (x) => (Array.isArray(x) ? x.filter((each) => each && typeof each === "object") : []);
 
-// Returns the document of a peer, or undefined if it is none. Leaves out names of methods, with which
-// an object could not be shown, and more jobs and hosts than a server tells.
+// Returns the document of a peer, or undefined if the text is none. Leaves out keys that are names
+// of an object's methods, which would break the page, and jobs and hosts beyond those that a server
+// lists.
 function parseDocument(json) {
   try {
     const made = JSON.parse(json, (key, each) => (key in Object.prototype ? undefined : each));
@@ -35,8 +36,8 @@ function readServers({ self, peers }) {
 // Says whether a server has just answered.
 const answers = ({ document, silent, age }) => document && silent === undefined && !(age > OLD);
 
-// Keeps the documents of servers that answer, with which rates begin; forgets those of others, and those
-// of a process that has ended.
+// Keeps the documents of servers that answer, from which rates are computed; forgets the documents
+// of other servers, and of processes that have ended.
 function remember(servers) {
   const addresses = new Set();
   for (const server of servers) {
@@ -65,7 +66,7 @@ function growth({ address, document }, name, job) {
   return Math.max(0, figure(grown) || 0);
 }
 
-// Adds numbers of which some are not known.
+// Returns the sum of the numbers that are known; undefined if none is.
 const sum = (list) => list.reduce((a, b) => (b === undefined ? a : (a || 0) + b), undefined);
 
 // Returns the row of a server; `names` has those of all hosts.

@@ -16,24 +16,25 @@
 namespace graphd {
 
 // The documents in which daemons of other machines describe themselves (server_document.h), for the
-// page for people. They are asked over HTTP, at the addresses of their metrics: two seconds after
-// their last answer while somebody looks, else after a minute, so that it is known since when one
-// does not answer. Nothing that they say is interpreted here. Used on the loop's thread only.
+// page for people. The daemons are asked over HTTP, at the addresses of their metrics: two seconds
+// after the last request while somebody looks at the page, and otherwise after a minute, so that it
+// is known since when a daemon has not answered. The documents are not interpreted here. Used on
+// the loop's thread only.
 class PeerDocuments {
  public:
-  // `addresses` returns those that are to be asked now, as host:port.
+  // `addresses` returns the addresses that are to be asked now, as host:port.
   PeerDocuments(LoopThread& loop, std::function<std::vector<std::string>()> addresses);
   PeerDocuments(const PeerDocuments&) = delete;
   PeerDocuments& operator=(const PeerDocuments&) = delete;
 
-  // Asks the peers until the promise is dropped, a few at a time, those first that have waited
-  // longest.
+  // Asks the peers until the promise is dropped: a few at a time, and first those that were asked
+  // longest ago.
   kj::Promise<void> Run();
-  // Returns what is known of them, in the order of the addresses, as a JSON list of objects:
-  // "address"; "document", the text of the latest answer, with its "age" in seconds; and, if the
-  // peer does not answer, "error" and "silent", the seconds since it last did or, if it never has,
-  // since that was first noticed. Notes that somebody looks. The list is made every 0.1 s at most,
-  // however many ask.
+  // Returns the knowledge about the peers, in the order of the addresses, as a JSON list of
+  // objects: "address"; "document", the text of the latest answer, with its "age" in seconds; and,
+  // if the peer does not answer, "error" and "silent", the seconds since it last did or, if it
+  // never has, since that was first noticed. Notes that somebody looks at the page. The list is
+  // made every 0.1 s at most, however many ask for it.
   std::shared_ptr<const std::string> Look();
 
  private:
@@ -47,14 +48,15 @@ class PeerDocuments {
 
   struct Peer {
     std::string document, error;
-    // The end of the latest question, the latest answer, and since when there has been none.
+    // The times at which the latest request ended, at which the latest answer came, and since which
+    // the peer has not answered.
     std::optional<Clock::time_point> told, answered, silent_since;
     kj::Promise<void> asking = nullptr;
     bool is_asked = false;
   };
   void Tick();
   kj::Promise<void> Ask(const std::string& address, Peer& peer);
-  // Takes an answer. Throws kj::Exception if all of them together would be too long.
+  // Stores an answer. Throws kj::Exception if all stored answers together would be too long.
   void Keep(Peer& peer, kj::StringPtr text);
   kj::Promise<kj::String> Fetch(const std::string& address);
 

@@ -39,8 +39,8 @@ std::string TextOf(const json& document) {
   return document.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// Returns the host of a member: its address without the port, and without what is known of its
-// user, as in "10.0.0.1:45162 (shared secret)". Those at the Unix socket have no address.
+// Returns the host of a member: its address without the port, and without the remark about its
+// user, as in "10.0.0.1:45162 (shared secret)". Members at the Unix socket have no address.
 std::string HostOf(const MemberStatus& member) {
   const std::string address = member.peer.substr(0, member.peer.find(' '));
   const size_t colon = address.rfind(':');

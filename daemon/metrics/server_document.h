@@ -8,15 +8,15 @@
 
 namespace graphd {
 
-// Daemons describe themselves to the page for people by a JSON object, which /status answers: their
-// state, sums, and their jobs by their ids, without graphctl's own. It has no command, no secret
-// and no name of a tensor. Each process has an `id` of its own.
+// A daemon describes itself to the page for people by a JSON object, which is the answer of
+// /status: its state, sums, and its jobs by their ids, without graphctl's own jobs. The object has
+// no command, no secret and no name of a tensor. Its `id` differs for each process.
 
-// Returns the document of a daemon that serves. Names the kMostListedJobs jobs that are the oldest,
-// and of each the kMostListedHosts hosts with the most trainers.
+// Returns the document of a daemon that serves. Lists the kMostListedJobs oldest jobs and, for each
+// of them, the kMostListedHosts hosts with the most trainers.
 std::string DocumentOf(const ServerNumbers& numbers);
-// Returns that of a daemon that loads: how many bytes of its partitions are in memory, and how many
-// will be.
+// Returns the document of a daemon that loads: how many bytes of its partitions are in memory, and
+// how many will be.
 std::string DocumentWhileLoading(const std::string& server_name,
                                  std::pair<uint64_t, uint64_t> bytes);
 

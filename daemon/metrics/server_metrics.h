@@ -6,13 +6,13 @@
 namespace graphd {
 
 // Adds the metrics of a daemon; graphd(8) lists them. No label has a text that a client has chosen,
-// such as the name of a job or of a tensor: whoever scrapes needs no role, and the number of time
-// series must not grow with the jobs.
+// such as the name of a job or of a tensor, because whoever scrapes needs no role, and because the
+// number of time series must not grow with the jobs.
 void AddServerMetrics(const ServerNumbers& numbers, FamilyBuilder& to);
 
 // Adds the metric of the daemon's state: "loading", "ready" or "draining".
 void AddStateMetric(const std::string& state, FamilyBuilder& to);
-// Adds how far the loading of the partitions has come: the bytes that are in memory, and all.
+// Adds the progress of loading the partitions: how many bytes are in memory, and how many will be.
 void AddLoading(const std::string& server_name, std::pair<uint64_t, uint64_t> bytes,
                 FamilyBuilder& to);
 

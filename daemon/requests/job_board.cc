@@ -17,7 +17,7 @@ constexpr double kForgottenSeconds = 30.0 * 86400;
 
 double SecondsNow() { return static_cast<double>(MicrosecondsNow()) * 1e-6; }
 
-// Makes a client's text fit for the terminals of others.
+// Makes a client's text safe to show on the terminals of others.
 void Clean(std::string& text, size_t size) {
   if (!IsUtf8(text)) text = "?";
   for (char& c : text) {

@@ -225,7 +225,8 @@ void JobRegistry::CheckWanted(const std::string& job_id) {
     }
     ended_.erase(ended);
   }
-  // Processes of running jobs come and go: that of a job that has just left may be attaching again.
+  // Processes of running jobs come and go: a process of a job that has just left may be attaching
+  // again.
   if (!drained_ || job_id.starts_with(kToolJobPrefix) || Remembered(job_id) != nullptr) return;
   Throw(ErrorCode::kDenied, "this server takes no new jobs: ", drained_->by, " has drained it ",
         static_cast<int>(SecondsSince(drained_at_)), " s ago",
@@ -279,7 +280,7 @@ size_t JobRegistry::End(const std::string& job_id, const std::string& why) {
     }
     ended_[job_id] = {why, Clock::now()};
     if (found == jobs_.end()) {
-      // It has left a short while ago, but what it holds is kept for its return.
+      // The job has left a short while ago, but what it holds is kept for its return.
       if (observer_ != nullptr) observer_->OnJobEnded(job_id);
       return 0;
     }

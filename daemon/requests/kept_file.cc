@@ -92,7 +92,8 @@ void KeptFile::Run() {
         }
       }
       ended = ended_;
-      // The last contents may differ from what was written although nobody has noted it.
+      // The contents at the end may differ from what was written, even if NoteChange was not
+      // called.
       if (ended && !changed_ && written.empty()) return;
       changed_ = false;
     }

@@ -8,11 +8,13 @@
 namespace graphd {
 namespace {
 
-// Trimming the heap locks it for as long as it takes, so it has to be worth it.
+// Trimming locks the heap while it runs, so it is done only if it may free at least this many
+// bytes.
 constexpr size_t kWorthTrimming = size_t{32} << 20;
 
-// Memory that was given back, used and freed again is counted as before. To find it, the heap is
-// trimmed once in so many runs, whatever is counted.
+// Memory that was given back, and then used and freed again, does not change the count of free
+// bytes. To find such memory, the heap is trimmed once in this number of runs, whatever the count
+// is.
 constexpr int kRunsBetweenTrims = 12;
 
 size_t FreeHeapBytes() { return ::mallinfo2().fordblks; }

@@ -107,7 +107,7 @@ void ClientRequests::LogFailed(const char* operation, const Error& error) const 
                    " has failed: ", error.what()),
             {job_id_, log_name_, operation});
   } catch (const std::exception&) {
-    // Without memory for a line of the log there is none.
+    // If there is no memory for a line of the log, the line is left out.
   }
 }
 

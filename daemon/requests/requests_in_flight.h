@@ -52,8 +52,8 @@ class RequestInFlight {
   const char* const operation_;
   const Clock::time_point since_ = Clock::now();
   std::atomic<RequestState> state_{RequestState::kRuns};
-  // In ticks of the clock: the beginning of the present wait in a queue, or 0, and the sum of the
-  // earlier ones.
+  // In ticks of the clock: the time at which the present wait in a queue began (0: there is none),
+  // and the sum of the earlier waits.
   std::atomic<Clock::rep> queued_since_{0}, waited_{0};
   std::list<const RequestInFlight*>::iterator place_;  // in the client's list
 };

@@ -13,8 +13,8 @@ namespace graphd {
 // (systemd's file descriptor store, see sd_pid_notify_with_fds(3)): after a crash, a kill by the
 // watchdog, `systemctl restart` or an upgrade of the package, the next process gets them. Nothing
 // is kept where no service manager runs, or where its unit does not set FileDescriptorStoreMax=.
-// The sockets of a socket unit come the same way (sd_listen_fds(3)), and are told apart: those that
-// the store keeps have names of kSocketPrefix.
+// The sockets of a socket unit come in the same way (sd_listen_fds(3)). They are told apart by
+// their names: the names of sockets that the store keeps begin with kSocketPrefix.
 //
 // A name has at most 255 printable ASCII characters without ':'. Used by one thread at a time.
 class DescriptorStore {

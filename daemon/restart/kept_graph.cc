@@ -36,7 +36,8 @@ struct Header {
   uint64_t checksum;  // XXH3-64 of the message
 };
 
-// Returns the name under which a segment is kept. No other memory file has the same number.
+// Returns the name under which a segment is kept. It has the inode number of the segment's memory
+// file, which no other memory file has.
 std::string KeptName(const Segment& segment) {
   struct stat info {};
   if (::fstat(segment.fd(), &info) != 0) ThrowErrno("can't stat", "a segment");
@@ -44,7 +45,7 @@ std::string KeptName(const Segment& segment) {
 }
 
 // Lets the service manager close what it keeps of graphs, except for the segments in `wanted`.
-// Returns how many descriptors that are.
+// Returns how many descriptors are closed.
 int RemoveOthers(DescriptorStore& store, const std::set<std::string>& wanted) {
   int removed = 0;
   for (const std::string& name : std::set<std::string>(store.names())) {
@@ -56,8 +57,10 @@ int RemoveOthers(DescriptorStore& store, const std::set<std::string>& wanted) {
   return removed;
 }
 
-// Tells a segment apart from any other that fits the same layout. Takes the same time for arrays of
-// all sizes: sealed memory can't have changed, but a descriptor may be that of other memory.
+// Returns a checksum that tells a segment apart from any other with the same layout. It covers only
+// the beginning of each array, so that it takes little time for arrays of all sizes. That is
+// enough, because sealed memory can't have changed: only the descriptor may be that of other
+// memory.
 uint64_t ChecksumOfHeads(const Segment& segment) {
   Checksum checksum;
   for (const ArraySpec& array : segment.layout().arrays()) {
@@ -90,7 +93,7 @@ EdgeIndexSpec ReadIndex(wire::EdgeIndex::Reader in) {
           in.getColumn().cStr()};
 }
 
-// The bytes of a manifest, in a sealed memory file.
+// Returns the bytes of a graph's manifest in a sealed memory file.
 std::shared_ptr<const Segment> MakeManifest(const KeptGraph& graph) {
   capnp::MallocMessageBuilder message;
   auto root = message.initRoot<kept::Graph>();
@@ -173,7 +176,7 @@ kj::ArrayPtr<const capnp::word> CheckedMessage(const Tensor& manifest) {
                       header.bytes / sizeof(capnp::word));
 }
 
-// Takes the graph that the manifest describes. Throws Error for each reason not to use it.
+// Takes the graph that the manifest describes. Throws Error if there is a reason not to use it.
 KeptGraph TakeAll(DescriptorStore& store, UniqueFd manifest, const std::string& part_config,
                   const std::vector<PartId>& parts) {
   struct stat info {};

@@ -19,7 +19,8 @@ namespace graphd {
 // manager. Their segments are sealed, so the successor need neither read nor check their contents:
 // it is ready after a few milliseconds, whatever the graph's size. A manifest, which is kept as a
 // descriptor as well, says what the segments hold and from which files they were loaded. It has a
-// checksum of its own, and one of each segment's head: the first bytes of all of its arrays.
+// checksum of itself, and a checksum of the head of each segment: the first bytes of all of the
+// segment's arrays.
 //
 // A value; used by one thread at a time.
 struct KeptGraph {
@@ -33,9 +34,10 @@ struct KeptGraph {
   std::shared_ptr<const Segment> node_owners, edge_owners;
 
   // Returns the graph that an earlier process of this service kept, if it consists of these
-  // partitions of this part config, none of its files has changed, its manifest has this version,
-  // and all checksums are right. Otherwise returns none, logs the reason and lets the service
-  // manager close what it has, so that the memory is free before the graph is loaded again.
+  // partitions of this part config, none of its files has changed, its manifest has the version
+  // that this program writes, and all checksums are right. Otherwise returns none, logs the reason,
+  // and lets the service manager close what it has of graphs, so that the memory is free before the
+  // graph is loaded again.
   static std::optional<KeptGraph> Take(DescriptorStore& store, const std::string& part_config,
                                        const std::vector<PartId>& parts);
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr auto kDrain = 1 * kj::SECONDS;
 
-// Reads what still comes, until the peer closes: a socket that is closed with unread bytes would
-// take back our last ones.
+// Reads and drops what the peer still sends, until it closes the connection: if a socket is closed
+// with unread bytes, the last bytes that were sent may be lost.
 kj::Promise<void> Drain(kj::AsyncIoStream& stream, kj::ArrayPtr<kj::byte> scratch) {
   return stream.tryRead(scratch.begin(), 1, scratch.size())
       .then([&stream, scratch](size_t count) -> kj::Promise<void> {

@@ -7,7 +7,8 @@
 
 namespace graphd {
 
-// Ends the RPC of a client that has begun no handshake with an error that it understands.
+// Sends an error to a client that has begun RPC without a handshake, in a form that it understands,
+// and ends its RPC.
 kj::Promise<void> AbortPlaintext(kj::AsyncIoStream& stream, const Error& error, kj::Timer& timer);
 
 }  // namespace graphd

@@ -24,8 +24,8 @@ constexpr size_t kMostArrays = 2000;
 
 constexpr size_t kMostPath = 4096;
 
-// The interface of a switch that an operator prepares. Its end, or that of the connection, gives
-// the switch up unless it was committed.
+// The interface of a switch that an operator prepares. When the interface or the connection ends,
+// the switch is given up unless it was committed.
 class GraphSwitchService final : public wire::GraphSwitch::Server {
  public:
   explicit GraphSwitchService(std::shared_ptr<GraphSwitch> prepared)
@@ -194,8 +194,9 @@ kj::Promise<void> ControlService::requests(RequestsContext context) {
 kj::Promise<void> ControlService::memory(MemoryContext context) {
   return IfOperator("see what memory holds", [&]() -> kj::Promise<void> {
     const size_t most = std::min<size_t>(context.getParams().getMost(), kMostArrays);
-    // Tables have a mark for each of their pages, and the kernel is asked about segments: that
-    // takes too long for a data thread. The pool for checkpoints may be busy for minutes.
+    // This takes too long for a data thread, because it reads a mark for each page of the tables
+    // and asks the kernel about segments. The pool for checkpoints is not used, because it may be
+    // busy for minutes.
     auto use = std::make_shared<MemoryUse>();
     return context_.pools.records
         .Run(JobShare(), 1,

@@ -208,7 +208,8 @@ kj::Promise<void> DaemonService::TellStatus(StatusContext context) {
            });
          })
       .catch_([this, look](kj::Exception&& failure) {
-        // The pools stop before the daemon does, which tells how far its last work is.
+        // While the daemon stops, its pools have already ended, but it still tells how far its last
+        // work has come.
         if (!context_.jobs.is_closed()) kj::throwFatalException(kj::mv(failure));
         look();
       })

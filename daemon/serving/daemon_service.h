@@ -58,7 +58,7 @@ class DaemonService final : public wire::Daemon::Server {
   WorkerScratch& scratch_;
   kj::Timer& timer_;
   Connection* connection_ = nullptr;
-  // Fulfilled by the thread on which an operator ends the job.
+  // A promise that is fulfilled by the thread on which an operator ends the job.
   struct Ending {
     kj::Promise<void> promise;
     std::function<void()> fulfill;

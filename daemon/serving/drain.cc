@@ -103,7 +103,8 @@ bool Drain::Report() {
              TransferText(status->written_bytes, status->changed_bytes, SecondsSince(start_)),
              status->trouble.empty() ? "" : "; ", status->trouble);
   sd_notifyf(0, "STATUS=stopping: %s", text.c_str());
-  // The service manager kills a service that neither ends nor writes.
+  // Asks the service manager for more time only while rows are written: it kills a service that
+  // neither ends nor writes.
   if (status->written_bytes != written_) {
     sd_notify(0, "EXTEND_TIMEOUT_USEC=30000000");
     moved_ = reported_;

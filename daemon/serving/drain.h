@@ -15,8 +15,9 @@
 namespace graphd {
 
 // The last work of a daemon that stops: requests end and changed rows are written back, while the
-// daemon still tells its status. Reports the progress to the service manager, which waits as long
-// as bytes move, and to the log. The main thread owns it; other threads may call EndWithin only.
+// daemon still tells its status. Reports the progress to the log and to the service manager, which
+// waits as long as bytes are written. The main thread owns it; other threads may call EndWithin
+// only.
 class Drain {
  public:
   Drain(store::TensorHost& tensors, kj::Timer& timer) : tensors_(tensors), timer_(timer) {}
@@ -26,18 +27,19 @@ class Drain {
 
   // Requests that have not ended after this time are given up.
   static constexpr std::chrono::seconds kRequestSeconds{5};
-  // Waits until have_ended() says that no request is under way, for kRequestSeconds or the time
-  // that EndWithin set at most. Then calls stop(), which fails those that wait, and returns when
-  // none runs. The promise returns whether stop() has returned; if it takes longer than a moment,
-  // its thread goes on, and only _Exit can end the process.
+  // Waits until have_ended() says that no request is under way, but at most for kRequestSeconds or
+  // the time that EndWithin set. Then calls stop() on a thread; stop() fails the requests that
+  // wait, and returns when none is running. The promise returns whether stop() has returned within
+  // a moment; if it has not, its thread goes on, and only _Exit can end the process.
   kj::Promise<bool> EndRequests(std::function<bool()> have_ended, std::function<void()> stop);
 
-  // Writes all changed rows back. The promise returns true when that is done or has failed, which
-  // is logged; false when the time that EndWithin set has passed or trouble (a full disk) lets
-  // nothing be written, while a thread still tries: end the process then.
+  // Writes all changed rows back. The promise returns true when that is done, or has failed, which
+  // is logged. It returns false if a thread is still trying when the time that EndWithin set has
+  // passed, or when trouble (a full disk) has let nothing be written for a while; the caller must
+  // then end the process.
   kj::Promise<bool> Run();
 
-  // Limits the time until Run returns. The latest call holds. Negative: no limit.
+  // Limits the time until Run returns. The latest call counts. Negative: no limit.
   void EndWithin(double seconds) noexcept;
 
   // Returns what will become of the rows that are not written back, for the log.
@@ -45,7 +47,7 @@ class Drain {
 
  private:
   kj::Promise<void> Watch();
-  // Waits until have_ended(), or `end`, or the time that EndWithin has set.
+  // Waits until have_ended() returns true, or until `end` or the time that EndWithin has set.
   kj::Promise<void> AwaitRequests(std::function<bool()> have_ended, Clock::time_point end);
   static kj::Promise<void> RunOn(std::thread& thread, const char* what, std::function<void()> f);
   // Reports the progress. Returns false if trouble, such as a full disk, has let no row be written

@@ -47,7 +47,7 @@ namespace {
 
 using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
-// Returns the addresses of a host, of which the first counts. Throws as Listener::ResolveTcp does.
+// Returns the addresses of a host, of which the first is used. Throws as Listener::ResolveTcp does.
 Addresses Resolve(const std::string& address, uint16_t port, bool beyond_loopback,
                   const Listener::Texts& texts) {
   addrinfo hints{};
@@ -133,7 +133,8 @@ Listener Listener::Adopt(UniqueFd fd) {
   listener.fd_ = std::move(fd);
   listener.removes_file_ = false;  // until it is known to be ours
   const int flags = ::fcntl(listener.fd_.get(), F_GETFL);
-  // Clients of a Unix socket are shown the user of the process that called listen last.
+  // Calls listen again, because clients of a Unix socket are shown the user of the process that
+  // called it last.
   if (::fcntl(listener.fd_.get(), F_SETFL, flags | O_NONBLOCK) != 0 ||
       ::fcntl(listener.fd_.get(), F_SETFD, FD_CLOEXEC) != 0 ||
       ::listen(listener.fd_.get(), kBacklog) != 0) {

@@ -18,7 +18,7 @@ class Listener {
   // Texts for the errors of BindTcp, about the option that gave the address.
   struct Texts {
     const char* option;
-    const char* other_port;       // names the place of another port
+    const char* other_port;       // says where another port can be given
     const char* beyond_loopback;  // the reason to refuse such an address, and the remedy
   };
   static const Texts kListenTexts;  // of --listen
@@ -37,12 +37,14 @@ class Listener {
   // Takes over a socket that listens already, as another process has made it. Clients see from now
   // on that this process listens. Throws Error(kInvalid) if it does not listen.
   static Listener Adopt(UniqueFd fd);
-  // Changes who may connect to a socket file. A failure is logged, with the remedy.
+  // Changes the mode of a socket file, which decides who may connect to it. A failure is logged,
+  // with the remedy.
   static void SetMode(const std::string& path, mode_t mode) noexcept;
 
   Listener(Listener&&) = default;
   ~Listener();  // removes the socket file
-  // Leave the socket file to somebody else, or take it over.
+  // Decide whether this object removes the socket file: leave the file to somebody else, or take it
+  // over.
   void LeaveFile() noexcept { removes_file_ = false; }
   void TakeFile() noexcept { removes_file_ = true; }
 

@@ -123,7 +123,7 @@ UniqueFd Listeners::TakeKept(const char* name, const ListeningAddress& wanted) {
   return {};
 }
 
-// A failure costs clients no more than errors while the daemon is replaced.
+// A failure is only logged: clients then get errors while the daemon is replaced.
 void Listeners::Keep(const char* name, const Listener& listener) {
   if (!DescriptorStore::available()) return;
   LogFailure("giving a socket to the service manager", [&] {

@@ -32,7 +32,7 @@ class Listeners {
   // options say, and what Listener throws.
   Listeners(const ListenOptions& options, DescriptorStore& store);
   // Removes the file of the Unix socket, unless a socket unit has made it, and lets the service
-  // manager close what it keeps, unless that is left to the next process.
+  // manager close the sockets that it keeps, unless they are left to the next process.
   ~Listeners();
   Listeners(const Listeners&) = delete;
   Listeners& operator=(const Listeners&) = delete;
@@ -53,7 +53,7 @@ class Listeners {
   void ListenOnTcp(const ListenOptions& options);
   void ListenOnUnix(const ListenOptions& options);
   // Throws Error(kInvalid), with the remedy, if the socket unit has passed a socket that is not
-  // taken: any, or one that is not a Unix socket.
+  // taken. Unix sockets are ignored unless `any`.
   void RefuseOthers(const std::string& unix_path, const std::string& tcp, bool any) const;
 
   DescriptorStore& store_;

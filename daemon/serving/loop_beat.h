@@ -10,9 +10,9 @@
 
 namespace graphd {
 
-// Makes the thread of an event loop a watched one of this name, which counts progress while the
-// loop turns, until the promise is dropped. It hangs after `longest` without a turn. Call on
-// another thread with an event loop.
+// Watches the thread of an event loop under this name until the promise is dropped. The thread
+// counts progress while the loop turns, and is regarded as hung after `longest` without a turn.
+// Call this on another thread with an event loop.
 kj::Promise<void> BeatOf(LoopThread& loop, std::string name,
                          std::chrono::seconds longest = ThreadWatch::kLongestOfLoop);
 

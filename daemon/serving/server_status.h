@@ -19,14 +19,14 @@ namespace graphd {
 
 // The daemon's description of itself; constant while it serves, unless a member says otherwise.
 // `request_stop` may be called from any thread; it gets the seconds after which the daemon ends
-// even if changed rows are not written back, or a negative number.
+// even if changed rows are not written back, or a negative number for no limit.
 struct DaemonInfo {
   std::string server_name;
   std::vector<std::string> listening;
   bool insecure = false, ends_with_jobs = false;
   Clock::time_point started = Clock::now();
-  // A peer that does not read all of an answer in this time keeps memory for nothing.
-  // A reload may change it.
+  // The time after which a peer that has not read all of an answer is disconnected, because it
+  // keeps memory for nothing. A reload may change it.
   std::atomic<std::chrono::seconds> write_timeout{std::chrono::seconds(600)};
   std::function<void(double seconds)> request_stop;
   // Sets the level of the log, and returns the previous one. Any thread may call it.

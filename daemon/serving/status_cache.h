@@ -16,7 +16,7 @@ class StatusCache {
   using StatusPtr = std::shared_ptr<const ServerStatus>;
 
   // Returns a status that was made after `asked`: the latest one, or else what `make` returns.
-  // Other threads wait meanwhile.
+  // Other threads wait while `make` runs.
   StatusPtr MadeAfter(Clock::time_point asked, const std::function<ServerStatus()>& make);
 
  private:

@@ -22,7 +22,8 @@ void ThreadWatch::Update(Seen& seen, const WatchedThread::State& state, Clock::t
 }
 
 bool ThreadWatch::Check(Clock::time_point now) {
-  // If this thread was not running, the whole process may have been stopped.
+  // If this thread was not running for a while, the whole process may have been stopped, so no
+  // thread is blamed for this time.
   const bool was_away = now - last_check_ > kLongestOfLoop / 2;
   last_check_ = now;
   std::map<uint64_t, Seen> known;

@@ -17,15 +17,16 @@ class ThreadWatch {
  public:
   // Event loops count progress, and Check() is called, once per period.
   static constexpr std::chrono::seconds kPeriod{1};
-  // An event loop that counts none for this time hangs: far longer than any request takes there.
+  // An event loop that counts no progress for this time hangs. The time is far longer than any
+  // request takes there.
   static constexpr std::chrono::seconds kLongestOfLoop{10};
-  // After this time without a check that has found no thread that hangs, the process is not alive.
+  // The process counts as dead if for this time no check was made that found all threads in order.
   static constexpr std::chrono::seconds kDead{30};
 
-  // Returns whether no thread hangs. Logs which one does, and when it goes on.
+  // Returns whether no thread hangs. Logs each thread that hangs, and when it goes on.
   bool Check(Clock::time_point now = Clock::now());
-  // Returns whether the last checks have found no thread that hangs, and the main thread has made
-  // them. A process that has made none yet is alive. Any thread may call it.
+  // Returns whether the main thread has made a check within the last kDead that found all threads
+  // in order. Before the first such check, the process counts as alive. Any thread may call it.
   bool IsAlive(Clock::time_point now = Clock::now()) const;
 
  private:

@@ -31,8 +31,8 @@ class TlsServer {
 
   // Reads changed files, and closes connections whose certificate is revoked now.
   void CheckFiles();
-  // The time between two calls of CheckFiles that lets a revoked certificate be out within a
-  // second.
+  // The time between two calls of CheckFiles that is short enough to close the connections of a
+  // revoked certificate within a second.
   static constexpr uint64_t kCheckMs = 250;
 
   const KeyDirectory& directory() const noexcept { return keys_.directory(); }

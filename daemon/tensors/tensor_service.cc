@@ -27,7 +27,7 @@ constexpr size_t kWorkPerRow = 64;
 constexpr double kPushMemoryPart = 0.5;
 // A push that waits this long makes the session check the store for trouble.
 constexpr auto kStallCheckInterval = 5 * kj::SECONDS;
-// Interval at which the preparation of a table is checked that an optimiser waits for.
+// The interval at which a session checks whether the table that an optimiser waits for is prepared.
 constexpr auto kPreparationCheckInterval = 2 * kj::MILLISECONDS;
 
 std::string NameOf(const TensorHost::SharePtr& share) { return share->record.spec.name; }
@@ -122,7 +122,8 @@ kj::Promise<void> TensorService::SharePushMemory(PushMemoryContext context, cons
   requests_.RequireUnixSocket();
   auto count = requests_.CountCapability();
   if (push_memory_ == nullptr) {
-    // An account of its own: a connection with nothing charged can always send short messages.
+    // The memory has an account of its own, because a connection to whose account nothing is
+    // charged can always send short messages, and it should keep that right.
     const auto& account = requests_.buffers()->account();
     MemoryCharge charge;
     if (account != nullptr) {
@@ -307,7 +308,8 @@ kj::Promise<void> TensorService::OpenTensor(OpenTensorContext context, const Req
           opened->opened = opened->host.Open(opened->caller, part, spec, create && may_write,
                                              fills && may_write);
         } catch (const Error& error) {
-          // A reader opens what exists; asking for a new tensor is refused for its own reason.
+          // A reader may open a tensor that exists. If it does not exist, the error is that a
+          // reader may not create tensors.
           if (create && error.code() == ErrorCode::kNotFound) {
             access.Require(peer, Role::kWriter, "create tensors");
           }

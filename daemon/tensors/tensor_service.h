@@ -89,8 +89,8 @@ class TensorService {
   // RequestContext::Execute.
   kj::Promise<void> ExecuteOnRows(const RequestPtr& request, ComputePool& pool, size_t work,
                                   size_t num_slices, ComputePool::Slice run);
-  // Returns a promise that is never fulfilled. Once the store has stalled for seconds, it fails
-  // with the reason, so that the client learns more than that no answer came.
+  // Returns a promise that is never fulfilled. Once the store has stalled for seconds, the promise
+  // fails with the reason, so that the client learns why no answer came.
   kj::Promise<void> FailIfStalled(std::string tensor);
   // Returns a promise that is fulfilled when the table's memory is prepared, when it is dropped, or
   // at `end`.
