@@ -123,7 +123,7 @@ std::optional<PrivateKey> PrivateKey::Find(const std::string& pem, const Certifi
     PrivateKey found(std::move(key));
     if (found.Matches(certificate)) return found;
   }
-  TakeOpenSslError();  // the end of the text
+  TakeOpenSslError();  // clears the error about the end of the text
   return std::nullopt;
 }
 

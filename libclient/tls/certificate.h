@@ -48,7 +48,7 @@ class PrivateKey {
   static PrivateKey Generate();
   // Parses a PEM text without a passphrase. Throws Error(kInvalid), which names `where`.
   static PrivateKey FromPem(const std::string& pem, const std::string& where);
-  // Returns the one of the keys in a PEM text that the certificate is for, or nothing.
+  // Returns the key in a PEM text that belongs to the certificate; nothing if there is none.
   static std::optional<PrivateKey> Find(const std::string& pem, const Certificate& certificate);
   std::string ToPem() const;
   // Returns whether the certificate is for this key.

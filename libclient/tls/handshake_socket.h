@@ -16,8 +16,9 @@ inline constexpr std::chrono::seconds kHandshakeLimit{10};
 // interrupted while they wait.
 class HandshakeSocket {
  public:
-  // `peer` and `handshake` ("the TLS handshake") are how messages name both; `option` is what a
-  // daemon needs for it ("--keys"). The time is at most kHandshakeLimit.
+  // Messages name the server by `peer` and the handshake by `handshake` ("the TLS handshake").
+  // `option` is the option that a daemon needs for this handshake ("--keys"). A timeout longer than
+  // kHandshakeLimit is shortened to it.
   HandshakeSocket(int fd, std::string peer, std::string handshake, std::string option,
                   std::chrono::milliseconds timeout);
 

@@ -15,7 +15,7 @@ inline constexpr int kAuthorityDays = 3650, kCertificateDays = 365;
 KeyPair MakeAuthority(const std::string& server_name, int days = kAuthorityDays);
 // Makes a key and a certificate, with the common name `name`, that is valid from a few minutes ago
 // (clocks differ) for `days`; negative days make one that has expired. Throws Error(kInvalid) if
-// `authority` is none.
+// `authority` is not an authority.
 KeyPair Issue(const KeyPair& authority, CertificateKind kind, const std::string& name,
               int days = kCertificateDays);
 

@@ -16,13 +16,14 @@ namespace graphd {
 namespace {
 
 constexpr size_t kMaxBytes = size_t{1} << 20;
-// Limits how often a pair is read again that somebody replaces all the time.
+// Limits how often ReadPair reads a pair again if somebody replaces it all the time.
 constexpr int kMaxReadings = 100;
 
-// Returns the bits of a mode that do no harm although they open a file or directory to others. In a
-// directory of root's with the sticky bit, nobody can replace what belongs to somebody else. A file
-// of root's may be read by its group, because root has chosen both; this process is not root's
-// then, so that it reads the file as a member of that group. Kubernetes mounts Secrets in this way.
+// Returns the bits of a mode that do no harm although they give others access to a file or
+// directory. In a directory of root with the sticky bit, nobody can replace the files of somebody
+// else. A file of root may be read by its group, because root has chosen the group and the mode.
+// This is allowed only if this process does not run as root and thus reads the file as a member of
+// that group. Kubernetes mounts Secrets in this way.
 mode_t HarmlessBits(const struct stat& info) {
   if (info.st_uid != 0) return 0;
   if (S_ISDIR(info.st_mode)) return (info.st_mode & S_ISVTX) != 0 ? 022 : 0;

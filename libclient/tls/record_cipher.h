@@ -35,7 +35,7 @@ const char* RecordCipherLibrary();
 bool HasVectorAes();
 // Makes the cipher of OpenSSL.
 std::unique_ptr<RecordCipher> MakeOpenSslCipher(const RecordCipher::Key& key);
-// Makes the cipher of libipsec-mb, which encrypts with the processor's vector AES instructions 2.7
+// Makes the cipher of libipsec-mb. With the processor's vector AES instructions, it encrypts 2.7
 // times as fast as Debian 12's OpenSSL, which does not use them. Returns null if the library is not
 // installed or has another version than the header, or if the processor lacks the instructions.
 std::unique_ptr<RecordCipher> MakeVectorCipher(const RecordCipher::Key& key);

@@ -16,7 +16,7 @@ enum class ContentType : unsigned char { kAlert = 21, kHandshake = 22, kApplicat
 // Protects the records of one direction of a TLS 1.3 connection after its handshake, with the suite
 // TLS_AES_128_GCM_SHA256 (RFC 8446, section 5.2). Not thread-safe.
 //
-// OpenSSL would do the same with two copies more on each side, which take as long as encryption.
+// OpenSSL would copy the data twice more on each side, which takes as long as the encryption.
 class RecordProtection {
  public:
   static constexpr size_t kSecretBytes = 32;

@@ -50,7 +50,8 @@ void ConnectWithSecret(int fd, const SharedSecret& secret, const std::string& se
   std::copy_n(challenge.begin() + kNonceAt, theirs.size(), theirs.begin());
   const SecretProof expected = secret.Prove(SecretSide::kServer, server_name, mine, theirs);
   if (!EqualProofs(expected, std::span(challenge).last<sizeof(SecretProof)>())) {
-    // The server learns that this client does not trust it; whether that works does not matter.
+    // A wrong proof tells the server that this client does not trust it. A failure to send it does
+    // not matter.
     try {
       socket.Send(SecretProof{});
     } catch (const Error&) {

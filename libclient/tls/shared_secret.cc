@@ -18,7 +18,8 @@ namespace graphd {
 namespace {
 
 constexpr size_t kLeastDigits = 64, kMostDigits = 1024;
-// Random text of 64 digits has fewer different ones once in 10^13 times; text typed by hand often.
+// A random text of 64 digits has fewer different digits once in 10^13 times; a text typed by hand
+// often has.
 constexpr size_t kLeastDifferent = 8;
 
 int DigitOf(char c) {
@@ -28,7 +29,7 @@ int DigitOf(char c) {
   return -1;
 }
 
-// Labels of the same length, so that no proof of one side is one of the other.
+// Returns a label. Both have the same length, so that no proof of one side is a proof of the other.
 const char* LabelOf(SecretSide side) {
   return side == SecretSide::kClient ? "graphd secret 1 client" : "graphd secret 1 server";
 }
@@ -93,7 +94,7 @@ SecretNonce NewNonce() {
 SecretFile::SecretFile(const std::string& path, std::string server_name)
     : path_(path == "default" ? KeyDirectory::DefaultPath(server_name) + "/" + kName : path),
       server_name_(std::move(server_name)),
-      version_(Version()) {  // first: a change while it is read is seen by the next Refresh
+      version_(Version()) {  // first, so that the next Refresh sees a change during Read()
   current_ = std::make_shared<const SharedSecret>(Read());
 }
 

@@ -8,8 +8,9 @@
 
 namespace graphd {
 
-// The byte by which a server says that it has accepted the client's certificate: in TLS 1.3, a
-// client completes its handshake before the server has looked at it.
+// The byte by which a server says that it has accepted the client's certificate. It is needed
+// because, in TLS 1.3, a client completes its handshake before the server has checked the
+// certificate.
 inline constexpr std::byte kTlsWelcome{0x47};
 
 // Makes a client's handshake on a connected non-blocking socket, within the timeout and

@@ -10,8 +10,8 @@
 namespace graphd {
 namespace {
 
-// The suite that RFC 8446 requires of all, and the fastest on processors with AES instructions.
-// RecordProtection has no other.
+// The suite that RFC 8446 requires of all implementations, and the fastest on processors with AES
+// instructions. RecordProtection supports no other.
 constexpr const char* kCiphers = "TLS_AES_128_GCM_SHA256";
 
 void RequireSetUp(bool done) { RequireDone(done, "can't set up TLS"); }

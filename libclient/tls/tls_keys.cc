@@ -11,7 +11,7 @@
 namespace graphd {
 namespace {
 
-// The pauses, and their number, while keys are waited for that fit each other.
+// The length of a pause, and the number of attempts, to read keys that fit each other.
 constexpr std::chrono::milliseconds kPause{50};
 constexpr int kAttempts = 10;
 

@@ -13,17 +13,17 @@ namespace graphd {
 // revoked without a restart. Thread-safe.
 class TlsKeys {
  public:
-  // Reads the keys; waits a moment for files that do not fit each other, because they may just be
-  // replaced. Throws as ReadTlsCredentials and RevokedList::Parse do.
+  // Reads the keys; if files do not fit each other, waits a moment, because somebody may be
+  // replacing them. Throws as ReadTlsCredentials and RevokedList::Parse do.
   TlsKeys(KeyDirectory directory, std::string server_name, TlsSide side);
   TlsKeys(const TlsKeys&) = delete;
   TlsKeys& operator=(const TlsKeys&) = delete;
 
   const KeyDirectory& directory() const noexcept { return directory_; }
   std::shared_ptr<const TlsCredentials> Current() const;
-  // Reads changed files again, and returns whether there were any. Files that can't be used twice
-  // in a row are logged, and leave what was read before; a list of revoked certificates that has
-  // vanished, too.
+  // Reads changed files again, and returns whether there were any. What was read before stays in
+  // use, and an error is logged, if keys can't be used twice in a row, and if the list of revoked
+  // certificates can't be used or has vanished.
   bool Refresh();
 
  private:

@@ -14,8 +14,8 @@
 namespace graphd {
 namespace {
 
-// Buffers are small until a connection carries large messages. The large size is what a system call
-// moves; it fits into the second-level cache.
+// Buffers are small until a connection carries large messages. The large size is the most that a
+// system call moves, and fits into the second-level cache.
 constexpr size_t kSmallBuffer = size_t{20} << 10;
 constexpr size_t kLargeBuffer = size_t{256} << 10;
 // An upper bound of what OpenSSL adds to a record, and of a record with a message KeyUpdate.
@@ -169,8 +169,8 @@ bool TlsSession::Handshake() {
   return true;
 }
 
-// Checks that no record was made or read with the keys that this class uses from now on: a nonce
-// that is used twice would disclose them.
+// Checks that OpenSSL has made or read no record with the keys that this class uses from now on,
+// because a nonce that is used twice would disclose the keys.
 void TlsSession::CheckHandOver() const {
   const SSL_CIPHER* const cipher = SSL_get_current_cipher(ssl_.get());
   const bool is_right = secrets_ == 2 && cipher != nullptr &&
@@ -305,7 +305,8 @@ void TlsSession::HandleAlert(std::span<const std::byte> alert) {
   ThrowBroken(StrCat("the peer reports: ", SSL_alert_desc_string_long(description)));
 }
 
-// A change of the peer's key is the only message of a handshake that may come after it.
+// Takes a message of a handshake that came after the handshake. It may only be a change of the
+// peer's key.
 void TlsSession::HandleKeyUpdate(std::span<const std::byte> message) {
   const bool is_update = message.size() == std::size(kKeyUpdate) &&
                          std::equal(message.begin(), message.end() - 1, std::begin(kKeyUpdate)) &&

@@ -30,12 +30,13 @@ class TlsSession {
   TlsSession& operator=(const TlsSession&) = delete;
 
   // Continues the handshake; returns whether it is complete. Throws Error(kDenied) if one side
-  // refuses the other's certificate, or if the peer does not speak TLS 1.3; what Output() has then
-  // tells the peer.
+  // refuses the other's certificate, or if the peer does not speak TLS 1.3; Output() then has the
+  // alert for the peer.
   bool Handshake();
 
-  // Returns room for encrypted bytes from the peer; Received reports how many came. Handshake or
-  // Decrypt has taken all that it could of what came before.
+  // Returns room for encrypted bytes from the peer; the caller reports by Received how many came.
+  // It may be called only after Handshake or Decrypt has taken all that it could from the earlier
+  // bytes.
   std::span<std::byte> InputRoom();
   void Received(size_t bytes);
 
@@ -49,10 +50,11 @@ class TlsSession {
   // Decrypts at most out.size() bytes and returns their number. 0: more input is needed, or the
   // peer has closed its side (is_closed). May overwrite all of `out`. Throws Error(kUnavailable) if
   // a record is damaged, and Error(kDenied) if the peer has refused our certificate after its
-  // handshake. After an error, the session is of no use: Encrypt and Decrypt throw it again.
+  // handshake. After an error, the session is of no use: Encrypt and Decrypt throw the same error
+  // again.
   size_t Decrypt(std::span<std::byte> out);
   bool is_closed() const noexcept { return closed_; }
-  // Adds to Output() that we close our side.
+  // Adds to Output() an alert by which we close our side.
   void Close();
 
   // Return the name and the serial number of the peer's certificate, after the handshake.

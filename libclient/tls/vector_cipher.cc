@@ -42,7 +42,7 @@ Function* Find(void* library, const char* name) {
   return reinterpret_cast<Function*>(::dlsym(library, name));
 }
 
-// Loads the library while the process runs, so that neither packages nor wheels must have it.
+// Loads the library while the process runs, so that neither packages nor wheels need to contain it.
 // Returns null unless it has the version of the header, whose structures it shares, and uses vector
 // AES instructions: its other functions are not faster than OpenSSL's.
 const IMB_MGR* LoadFunctions() {
@@ -112,8 +112,9 @@ class VectorCipher final : public RecordCipher {
   alignas(64) gcm_context_data state_{};
 };
 
-// Returns the library's functions if a record that they encrypt is that of OpenSSL, and else null:
-// a process may have another version of the library, whose functions the dynamic linker prefers.
+// Returns the library's functions if they encrypt a record to the same bytes as OpenSSL, and
+// otherwise null: a process may have another version of the library, whose functions the dynamic
+// linker prefers.
 const IMB_MGR* LoadAndCompare() {
   const IMB_MGR* const functions = LoadFunctions();
   if (functions == nullptr) return nullptr;

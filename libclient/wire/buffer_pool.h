@@ -53,17 +53,18 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
 
   // Returns the same pool, but its buffers are charged to an account while they are on loan.
   std::shared_ptr<BufferPool> ChargedTo(std::shared_ptr<MemoryAccount> account) const;
-  // Returns that account; null if there is none.
+  // Returns the account to which buffers are charged; null if there is none.
   const std::shared_ptr<MemoryAccount>& account() const noexcept { return account_; }
 
   // Returns a buffer aligned to 4096 bytes, with arbitrary contents. Throws Error(kOverloaded) if
   // the system has no memory, or the account refuses it.
   PooledBuffer Get(size_t bytes);
-  // The same, but the account does not refuse it.
+  // Does the same, but the account never refuses the buffer.
   PooledBuffer GetAnyway(size_t bytes);
 
-  // Unmaps buffers that nobody has used for this time. Returns their bytes; 0, without waiting, if
-  // another thread uses the pool: the thread that calls this also finds threads that hang.
+  // Unmaps buffers that nobody has used for this time. Returns their bytes. If another thread uses
+  // the pool, returns 0 without waiting, because the calling thread also watches for threads that
+  // hang.
   size_t Trim(std::chrono::milliseconds idle_time);
 
   // Return the bytes on loan and the bytes idle, for status and tests.

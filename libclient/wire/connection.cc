@@ -93,7 +93,8 @@ UniqueFd OpenTcp(const std::string& address, uint16_t port, int timeout_ms) {
   return fd;
 }
 
-// Makes the handshake of TLS or of the shared secret, with files that are read again.
+// Makes the handshake of TLS or of the shared secret. Reads the files again first if they have
+// changed.
 std::unique_ptr<TlsSession> ShakeHands(int fd, const std::string& peer,
                                        std::chrono::milliseconds timeout, TlsKeys* keys,
                                        SecretFile* secret) {

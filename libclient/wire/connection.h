@@ -21,18 +21,18 @@
 
 namespace graphd {
 
-// The largest message that either side sends or accepts: more than one response may carry
-// (kMaxResponseBytes) plus its ids. Cap'n Proto's default, 64 MiB, would make *both* sides refuse
-// it.
+// The largest message that either side sends or accepts. It has room for the largest response
+// (kMaxResponseBytes) and its ids; with Cap'n Proto's default, 64 MiB, *both* sides would refuse
+// such a message.
 inline constexpr size_t kMaxMessageBytes = size_t{400} << 20;
 // The largest answer to one request. Clients split larger reads; servers refuse them.
 inline constexpr size_t kMaxResponseBytes = size_t{256} << 20;
 
-// The bytes of calls that are not answered, beyond which a server reads nothing more from a client
-// (RpcSystem::setFlowLimit), before and after Admit(). The answers of some calls depend on other
-// messages, such as the parts of steps of several tensors; those are refused before they reach this
-// limit (StepGate::kMaxWaitingBytes), so that it never holds back a message which another waits
-// for.
+// The limits on the bytes of a client's unanswered calls, before and after Admit(). Beyond the
+// limit, a server reads nothing more from the client (RpcSystem::setFlowLimit). Some calls are
+// answered only after other messages have come, such as the parts of steps of several tensors. Such
+// calls are refused before they reach this limit (StepGate::kMaxWaitingBytes), so that it never
+// holds back a message for which another call waits.
 inline constexpr size_t kUnattachedUnanswered = size_t{1} << 20;
 inline constexpr size_t kMaxUnanswered = size_t{1} << 30;
 
@@ -54,8 +54,8 @@ kj::Own<kj::AsyncIoStream> WrapSocket(kj::LowLevelAsyncIoProvider& provider, Uni
 
 class Connection {
  public:
-  // Takes ownership of a connected stream, which is that of WrapSocket if `is_unix`. A server's
-  // limits are those for unattached clients until Admit() is called.
+  // Takes ownership of a connected stream; if `is_unix`, the stream must come from WrapSocket.
+  // Until Admit() is called, a server has the limits for unattached clients.
   // `bootstrap` is the capability that the server offers to its peer; null on the client side.
   Connection(kj::Own<kj::AsyncIoStream> stream, bool is_unix, std::shared_ptr<BufferPool> pool,
              capnp::rpc::twoparty::Side side, kj::Maybe<capnp::Capability::Client> bootstrap);
@@ -101,9 +101,10 @@ constexpr auto kClientIdle = std::chrono::seconds(15);
 constexpr auto kClientProbe = std::chrono::seconds(5);
 constexpr auto kClientUnacknowledged = std::chrono::milliseconds(60'000);
 
-// Lets the kernel end a TCP connection whose peer's machine has vanished, `unacknowledged` after it
-// was last heard of: Linux sends probes after `idle` without data, one each `interval`, and lets
-// this time decide instead of their number.
+// Lets the kernel end a TCP connection whose peer's machine has vanished, when the time
+// `unacknowledged` has passed since the machine was last heard from. After `idle` without data,
+// Linux sends a probe every `interval`; the time, not the number of probes, decides when it gives
+// up.
 void NoticeVanishedPeer(int fd, std::chrono::seconds idle, std::chrono::seconds interval,
                         std::chrono::milliseconds unacknowledged);
 
@@ -112,9 +113,9 @@ void NoticeVanishedPeer(int fd, std::chrono::seconds idle, std::chrono::seconds 
 // vanished. Throw Error(kUnavailable) with the address and the reason; ConnectUnix throws
 // Error(kDenied) if the user may not connect to the socket file, or if the user who listens there,
 // or who owns its directory, is not trusted (wire/trusted_users.h).
-// With `keys` or with `secret`, whose changed files are read again, ConnectTcp also makes the
-// handshake of TLS or of the shared secret, and throws as ConnectTls or ConnectWithSecret does; it
-// connects once more before it throws Error(kDenied).
+// With `keys` or `secret`, ConnectTcp reads their files again if they have changed, makes the
+// handshake of TLS or of the shared secret, and throws as ConnectTls or ConnectWithSecret does. It
+// connects a second time before it throws Error(kDenied).
 ClientSocket ConnectTcp(const std::string& address, uint16_t port, int timeout_ms,
                         TlsKeys* keys = nullptr, SecretFile* secret = nullptr);
 UniqueFd ConnectUnix(const std::string& path, int timeout_ms);

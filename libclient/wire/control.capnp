@@ -8,7 +8,7 @@ $Cxx.namespace("graphd::wire");
 struct Drained {
   by @0 :Text;             # the operator who has asked for it
   reason @1 :Text;         # given by that operator; may be empty
-  seconds @2 :Float64;     # since then
+  seconds @2 :Float64;     # since the operator has asked
 }
 
 # An option whose value in the configuration differs from the running one.
@@ -23,7 +23,7 @@ struct ChangedOption {
 # A request that is not answered yet.
 struct RequestStatus {
   operation @0 :Text;      # such as "hop"
-  state @1 :Text;          # the thing that it does or waits for
+  state @1 :Text;          # "runs", or the thing that it waits for
   seconds @2 :Float64;     # since it arrived
   jobId @3 :Text;
   rank @4 :Int32;          # the trainer's; -1: the job's launcher
@@ -37,7 +37,7 @@ struct ArrayMemory {
   segment @1 :Text;        # "graph", "node_feat", "edge_feat" or "index"
   type @2 :Text;           # the type of nodes or edges that it is about
   name @3 :Text;           # such as "indptr", or the name of a feature
-  dtype @4 :Text;          # in which the elements are stored
+  dtype @4 :Text;          # the type in which the elements are stored
   shape @5 :List(Int64);
   bytes @6 :UInt64;
   pages @7 :Text;          # the kind of pages that its segment is on; empty: not determined
@@ -52,7 +52,7 @@ struct TensorMemory {
   dtype @3 :Text;
   shape @4 :List(Int64);   # the share's
   bytes @5 :UInt64;        # in memory, with the optimiser's state
-  changedBytes @6 :UInt64; # those that are not written back yet
+  changedBytes @6 :UInt64; # the part of `bytes` that is not written back yet
   storedBytes @7 :UInt64;  # in RocksDB's files, after compression, approximately
 }
 
@@ -106,8 +106,8 @@ interface Control {
 
 # A version of the graph that a daemon loads in order to serve it.
 interface GraphSwitch {
-  # Returns how far it has come. Fails with the error that has ended it, which says why this graph
-  # can't be served.
+  # Returns the progress of the loading. Fails with the error that has ended the loading, which says
+  # why this graph can't be served.
   progress @0 () -> (ready :Bool, done :UInt64, total :UInt64);
   # Lets new jobs get this version. Jobs that are attached keep theirs.
   commit @1 () -> (partConfig :Text, fingerprint :Text, jobs :UInt32);

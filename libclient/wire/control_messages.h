@@ -42,7 +42,7 @@ struct SwitchProgress {
 // The version of the graph that a daemon has switched to.
 struct Switched {
   std::string part_config, fingerprint;
-  uint32_t jobs = 0;  // the number of those that keep earlier versions
+  uint32_t jobs = 0;  // the number of jobs that keep earlier versions
 };
 
 // Convert a list of requests.

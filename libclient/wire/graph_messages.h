@@ -6,8 +6,8 @@
 #include "graph/partition.h"
 #include "wire/graphd.capnp.h"
 
-// Converts between graphd's types and the wire's. Input of a peer is checked as it is read:
-// Error(kCorrupt).
+// Converts between graphd's types and the wire's. Input of a peer is checked as it is read, and
+// invalid input throws Error(kCorrupt).
 
 namespace graphd {
 
@@ -19,12 +19,12 @@ void CheckHello(wire::Hello::Reader hello, const std::string& peer);
 
 inline constexpr size_t kMaxFeatureName = size_t{64} << 10;  // bytes, in a request
 
-// Returns the name of a feature that a request has. Throws Error(kInvalid) if it is longer than
+// Returns the name of a feature in a request. Throws Error(kInvalid) if it is longer than
 // kMaxFeatureName.
 std::string ReadFeatureName(capnp::Text::Reader in);
 
-// Writes the graph, for ReceivedGraph. Of owners that are sent separately, it writes the number
-// only.
+// Writes the graph, for ReceivedGraph. If owners are sent separately, writes only how many there
+// are.
 void WriteGraph(const GraphMeta& meta, wire::Graph::Builder out);
 
 void WriteLayout(const SegmentLayout& layout, wire::SegmentInfo::Builder out);

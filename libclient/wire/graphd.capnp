@@ -5,9 +5,10 @@
 #
 # Compatibility: `protocol` is raised when a message changes its meaning. If it differs, attach
 # fails with an error that names both numbers. New optional features get a bit in `features`, unless
-# new fields say as much: in messages of an older version they have their defaults, which mean what
-# was before. So a client asks for encoded rows (`takesEncoded`) only if `attach` has told it an
-# encoding, and the answer tells whether the daemon has sent them so.
+# new fields say as much: in messages of an older version, new fields have their defaults, which
+# stand for the older behaviour. For example, a client asks for encoded rows (`takesEncoded`) only
+# if `attach` has told it an encoding, and the answer tells whether the daemon has sent encoded
+# rows.
 @0xb5c1f0d3a9e84c27;
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("graphd::wire");
@@ -102,7 +103,7 @@ struct PartitionInfo {
   part @0 :Int32;
   features @1 :List(Feature);
   segments @2 :List(SegmentInfo);  # only if wantSegments was set
-  dataId @3 :UInt64;       # changes when the daemon's files do; 0: unknown, by an older daemon
+  dataId @3 :UInt64;       # changes when the daemon's files do; 0: unknown
 }
 
 struct Initializer {
@@ -182,7 +183,7 @@ struct Status {
   rowsCached @24 :UInt64;  # rows that clients' caches had, and those that they had not
   rowsNotCached @25 :UInt64;
   operations @26 :List(OperationTimes);
-  mappedReads @27 :MappedReads;  # by all clients, as far as they have told
+  mappedReads @27 :MappedReads;  # by all clients, as far as they have reported
 
   struct PartitionStatus {
     part @0 :Int32;
@@ -205,7 +206,7 @@ struct Status {
     seconds @3 :Float64;
     members @4 :List(Member);
     fingerprint @5 :Text;  # the version of the graph that it uses
-    mappedReads @6 :MappedReads;  # by its members, as far as they have told
+    mappedReads @6 :MappedReads;  # by its members, as far as they have reported
     requests @7 :UInt64;   # those of the job that have arrived since it attached
     rowsServed @8 :UInt64;
     edgesSampled @9 :UInt64;
@@ -214,11 +215,11 @@ struct Status {
     owner @12 :Text;       # the user who has begun it, as "uid 1000" or "certificate NAME"; may be empty
   }
   struct GraphVersion {
-    id @0 :Text;           # the same at all daemons; empty: no switch has brought it
+    id @0 :Text;           # the same at all daemons; empty: no switch led to it
     partConfig @1 :Text;
-    fingerprint @2 :Text;  # tells the files that this daemon has read
+    fingerprint @2 :Text;  # identifies the files that this daemon has read
     bytes @3 :UInt64;      # its partitions and derived arrays
-    jobs @4 :UInt32;       # the number of those that use it
+    jobs @4 :UInt32;       # the number of jobs that use it
   }
   # The times of the requests of one kind that have ended since the daemon started.
   struct OperationTimes {
@@ -251,22 +252,22 @@ struct Times {
 # A supervisor's statement about its host's part of a job. Mirrors graphd::JobHost.
 struct JobHost {
   host @0 :UInt32;        # the host's place among those of the job
-  sequence @1 :UInt64;    # a report replaces those of the same host with a smaller one
+  sequence @1 :UInt64;    # a report replaces one of the same host with a smaller number
   name @2 :Text;
   phase @3 :UInt8;        # graphd::JobPhase
   attempt @4 :UInt32;     # number of times that its trainers were started again
-  port @5 :UInt16;        # a free one of rank 0's host, for MASTER_PORT; 0: unknown
+  port @5 :UInt16;        # a free port of rank 0's host, for MASTER_PORT; 0: unknown
   code @6 :Int32;         # the exit code, if the part has failed or ended
   endedAt @7 :Float64;    # when it failed or ended, in seconds since 1970; 0: it has not
   reason @8 :Text;
   grace @9 :Float64;      # seconds that trainers have to end
   # The plan for this attempt, which only the job's first host has.
-  trainers @10 :List(UInt32);   # by slot of the job; empty: as launched
+  trainers @10 :List(UInt32);   # the number in each slot; empty: as launched
   away @11 :List(UInt32);       # hosts that take no part
-  uncounted @12 :UInt32;  # attempts so far that count as no restart after a failure
+  uncounted @12 :UInt32;  # attempts so far that do not count as restarts after a failure
 }
 
-# The knowledge about a job that works without its launcher, also after its end.
+# The record of a job that runs without its launcher. It is kept after the job's end, too.
 struct JobRecord {
   jobId @0 :Text;
   command @1 :Text;
@@ -289,10 +290,10 @@ interface Daemon {
   status @1 (hello :Hello) -> (status :Status);
   # `timeoutSeconds`: end by then, even if changed rows are not written back. Negative: no limit.
   shutdown @2 (force :Bool, timeoutSeconds :Float64 = -1) -> ();
-  # Keeps what supervisors of a job say about their hosts, and returns what is known about all of
-  # them. The first report of a job decides its secret; later ones need the same.
+  # Stores the reports of a job's supervisors about their hosts, and returns all reports about the
+  # job. The first report of a job decides its secret; later reports need the same secret.
   report @3 (hello :Hello, record :JobRecord, secret :Text) -> (hosts :List(JobHost));
-  # Returns what operators control the daemon with. Only over the Unix socket.
+  # Returns the interface by which operators control the daemon. Only over the Unix socket.
   control @4 (hello :Hello) -> (control :Control);
   # Does nothing. The answer, which comes at once, is a sign of life; so is the error of an earlier
   # daemon, which does not know this call.
@@ -351,8 +352,9 @@ struct EdgeIndex {
 interface Session {
   # Samples one hop: applies every rule to its seeds (own nodes, unless the rule is outward), and
   # also returns features of own seeds. `cached` and `notCached` count the rows of this daemon that
-  # the client's cache had, or had not, since its last message. `takesEncoded`: the client decodes
-  # rows that are sent as they are stored (Feature.encoding); `encoded`: they are sent so.
+  # the client's cache had, or had not, since its last message. `takesEncoded`: the client can
+  # decode rows that are sent as they are stored (Feature.encoding); `encoded`: the rows of this
+  # answer are sent as they are stored.
   hop @0 (part :Int32, seeds :List(Seeds), rules :List(SamplingRule), rows :List(SeedRows),
           cached :UInt64, notCached :UInt64, takesEncoded :Bool)
       -> (samples :List(Sampled), rows :List(Data), encoded :Bool);

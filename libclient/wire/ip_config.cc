@@ -207,7 +207,7 @@ namespace {
 
 constexpr size_t kMostHinted = 10;
 
-// Returns the names in a directory. Hints do without it if it can't be read.
+// Returns the names in a directory; none if it can't be read, because they are only for hints.
 std::vector<std::string> NamesIn(const std::string& directory) {
   try {
     return ListDirectory(directory);

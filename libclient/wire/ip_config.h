@@ -31,9 +31,10 @@ struct DaemonAddress {
   std::vector<PartId> parts;
 };
 
-// Calls f for each host of such a text, whose source is called `where`: with its columns, and with
-// the place of its line for messages, "ip_config.txt line 3". Throws Error(kInvalid) for a line
-// with more than `most_columns`, and for this shows `form`, "address [port]".
+// Calls f for each host in a text of this form. Passes the columns of the host's line, and the
+// place of the line for messages, such as "ip_config.txt line 3" if `where`, the name of the text's
+// source, is "ip_config.txt". Throws Error(kInvalid) for a line with more than `most_columns`; the
+// error shows the expected form of a line, `form`, such as "address [port]".
 void ForEachHost(
     const std::string& text, const std::string& where, size_t most_columns, const char* form,
     const std::function<void(const std::vector<std::string>& columns, const std::string& at)>& f);
@@ -46,14 +47,14 @@ std::vector<HostLine> ParseIpConfig(const std::string& text, const std::string& 
 // Returns the daemons in order of first appearance.
 std::vector<DaemonAddress> DaemonsOf(const std::vector<HostLine>& lines);
 
-// Returns whether an address belongs to this machine: a loopback address, or one of its
-// interfaces'. A name that can't be resolved does not.
+// Returns whether an address belongs to this machine: whether it is a loopback address or the
+// address of an interface. Returns false for a name that can't be resolved.
 bool IsLocalAddress(const std::string& address);
 
 // Returns whether an address can be resolved here.
 bool IsKnownAddress(const std::string& address);
 
-// Returns whether all that an address resolves to here are loopback addresses.
+// Returns whether an address resolves to nothing but loopback addresses here.
 bool IsLoopbackAddress(const std::string& address);
 
 // Format and parse "host:port", with brackets around IPv6 literals. The port defaults to

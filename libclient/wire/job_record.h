@@ -6,7 +6,8 @@
 
 #include "wire/graphd.capnp.h"
 
-// The messages of a job's supervisors to daemons, and to one another by way of these. Plain values.
+// The messages of a job's supervisors to daemons and, through the daemons, to one another. Plain
+// values.
 
 namespace graphd {
 
@@ -32,28 +33,28 @@ const char* JobPhaseName(JobPhase phase) noexcept;
 // A supervisor's statement about its host's part of a job.
 struct JobHost {
   uint32_t host = 0;      // the host's place among those of the job
-  uint64_t sequence = 0;  // a report replaces those of the same host with a smaller one
+  uint64_t sequence = 0;  // a report replaces one of the same host with a smaller number
   std::string name;
   JobPhase phase = JobPhase::kPreparing;
   uint32_t attempt = 0;  // the number of times that its trainers were started again
-  uint16_t port = 0;     // a free one of rank 0's host, for MASTER_PORT; 0: unknown
+  uint16_t port = 0;     // a free port of rank 0's host, for MASTER_PORT; 0: unknown
   int32_t code = 0;      // the exit code, if the part has failed or ended
   double ended_at = 0;   // when it failed or ended, in seconds since 1970; 0: it has not
-  // The reason why it failed, a sentence without a full stop; or, away, why its trainers ended:
-  // empty if its supervisor was started again.
+  // The reason why the part failed, as a sentence without a full stop. In the phase kAway, the
+  // reason why its trainers ended; empty if its supervisor was started again.
   std::string reason;
   // Seconds that trainers have to end: when the job is stopped or, as a part of the first host's
   // plan, when those of the previous attempt make room for this one.
   double grace = 0;
   // The plan for the attempt, which the job's first host makes: only its reports have one.
-  std::vector<uint32_t> trainers;  // by slot of the job; empty: as launched
+  std::vector<uint32_t> trainers;  // the number in each slot (TrainerSlot); empty: as launched
   std::vector<uint32_t> away;      // the hosts that take no part
-  uint32_t uncounted = 0;          // attempts so far that count as no restart after a failure
+  uint32_t uncounted = 0;          // attempts so far that do not count as restarts after a failure
 
   bool operator==(const JobHost&) const = default;
 };
 
-// The knowledge about a job that works without its launcher, also after its end.
+// The record of a job that runs without its launcher. It is kept after the job's end, too.
 struct JobRecord {
   std::string job_id, command;
   uint32_t num_hosts = 1;

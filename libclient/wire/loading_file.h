@@ -15,7 +15,7 @@ struct LoadingState {
   int64_t pid = 0;
   uint64_t done = 0, total = 0;  // bytes of its partitions; total is 0 while it is unknown
 
-  // Returns the share that is in memory; 0 if the total is not known yet.
+  // Returns the share of the bytes that is in memory, in percent; 0 if the total is not known yet.
   int percent() const;
 };
 

@@ -46,7 +46,7 @@ void LoopThread::Run(std::promise<void>& ready, bool& is_running,
   executor_ = kj::getCurrentThreadExecutor().addRef();
   auto stop = kj::newPromiseAndCrossThreadFulfiller<void>();
   stop_ = kj::mv(stop.fulfiller);
-  is_running = true;  // `ready` may be gone when it has its value
+  is_running = true;  // `ready` may be destroyed once it has its value
   ready.set_value();
   stop.promise.wait(io.waitScope);
   if (last) last();

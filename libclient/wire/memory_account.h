@@ -10,14 +10,14 @@ namespace graphd {
 
 // An account of memory that peers make this process keep. Accounts form a tree: those of
 // connections belong to those of their jobs, which belong to the account of all peers, which has a
-// limit. Bytes are charged to an account and to all above it. A charge is refused if the sums of an
-// account and of all above it would exceed the limit together. So a job alone gets half of the
-// memory at most, and a connection alone a third; the more others use, the less each of them gets,
-// and a newcomer always finds some. (Choudhury and Hahne, "Dynamic queue length thresholds for
-// shared-memory packet switches", 1998.) Thread-safe, without locks.
+// limit. Bytes are charged to an account and to all above it. A charge is refused if the bytes of
+// the account and of all accounts above it, added up, would exceed the limit. Therefore, a job that
+// is alone gets at most half of the memory, and a connection that is alone a third. The more others
+// use, the less each of them gets, and a newcomer always finds some. (Choudhury and Hahne, "Dynamic
+// queue length thresholds for shared-memory packet switches", 1998.) Thread-safe, without locks.
 class MemoryAccount {
  public:
-  // Creates the account at the root; `remedy` ends the errors.
+  // Creates the root of a tree. The text of its errors ends with `remedy`.
   MemoryAccount(std::string owner, size_t limit, std::string remedy)
       : owner_(std::move(owner)), remedy_(std::move(remedy)), limit_(limit), root_(this) {}
   // Creates an account below another one.
@@ -36,7 +36,7 @@ class MemoryAccount {
     Release(bytes);
     return false;
   }
-  // Charges the bytes. Throws Error(kOverloaded) that says who uses how much of the limit.
+  // Charges the bytes. Throws Error(kOverloaded), which says who uses how much of the limit.
   void Charge(size_t bytes) {
     if (!TryCharge(bytes)) Refuse(bytes);
   }
@@ -56,18 +56,19 @@ class MemoryAccount {
 
   size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
   size_t limit() const noexcept { return root_->limit_.load(std::memory_order_relaxed); }
-  // Sets the limit of all accounts of the tree. What is charged beyond a lower one stays.
+  // Sets the limit of all accounts of the tree. If it is lower than what is charged already, the
+  // excess stays charged.
   void SetLimit(size_t limit) noexcept { root_->limit_.store(limit, std::memory_order_relaxed); }
-  // Returns whether the bytes could be charged if the limit were this part of it.
+  // Returns whether the bytes could be charged if the limit were only `part` of what it is.
   bool CanTake(size_t bytes, double part) const noexcept;
-  // Returns whether the bytes could be charged if nothing else were.
+  // Returns whether the bytes could be charged if nothing else were charged.
   bool CouldEverTake(size_t bytes) const noexcept;
   // Throws the error of Charge().
   [[noreturn]] void Refuse(size_t bytes) const;
 
  private:
   const std::string owner_, remedy_;
-  std::atomic<size_t> limit_{0};  // the root's counts
+  std::atomic<size_t> limit_{0};  // only the root's is used
   MemoryAccount* const root_;     // lives as long as a parent's pointer to it
   const std::shared_ptr<MemoryAccount> parent_;
   std::atomic<size_t> used_{0};
@@ -77,7 +78,7 @@ class MemoryAccount {
 class MemoryCharge {
  public:
   MemoryCharge() = default;
-  // An account of null takes everything.
+  // With a null account, nothing is counted or refused.
   explicit MemoryCharge(std::shared_ptr<MemoryAccount> account) : account_(std::move(account)) {}
   MemoryCharge(MemoryCharge&& o) noexcept
       : account_(std::move(o.account_)), bytes_(std::exchange(o.bytes_, 0)) {}
@@ -100,7 +101,7 @@ class MemoryCharge {
     account_->ChargeAnyway(bytes);
     bytes_ += bytes;
   }
-  // Charges `bytes` in all, no more than before.
+  // Lowers the charge to `bytes` in all; does nothing if it is not higher.
   void Set(size_t bytes) noexcept {
     if (account_ == nullptr || bytes >= bytes_) return;
     account_->Release(bytes_ - bytes);

@@ -18,7 +18,7 @@ struct ArrayMemory {
   std::string segment;  // "graph", "node_feat", "edge_feat" or "index"
   std::string type;     // the type of nodes or edges: "paper", "author:writes:paper"
   std::string name;     // such as "indptr", or the name of a feature
-  std::string dtype;    // in which the elements are stored
+  std::string dtype;    // the type in which the elements are stored
   std::vector<int64_t> shape;
   uint64_t bytes = 0;
   std::string pages;             // such as "4 KiB"; empty: not determined
@@ -33,7 +33,7 @@ struct TensorMemory {
   std::string dtype;
   std::vector<int64_t> shape;  // the share's
   uint64_t bytes = 0;          // in memory, with the optimiser's state
-  uint64_t changed_bytes = 0;  // those that are not written back yet
+  uint64_t changed_bytes = 0;  // the part of `bytes` that is not written back yet
   uint64_t stored_bytes = 0;   // in RocksDB's files, after compression, approximately
 };
 

@@ -10,8 +10,8 @@ namespace graphd {
 
 // Memory that a trainer and a daemon on the same machine share for one session. The trainer writes
 // the rows of a push there and sends only their offset, so that they are not copied through a
-// socket. The daemon creates the memory and reads it; it relies on its size, never on its contents.
-// The trainer allocates pages before it first writes to them.
+// socket. The daemon creates the memory and reads it; it relies on the size of the memory, never on
+// the contents. The trainer allocates pages before it first writes to them.
 class PushMemory {
  public:
   static constexpr uint64_t kBytes = uint64_t{64} << 20;

@@ -14,7 +14,7 @@
 namespace graphd {
 namespace {
 
-// The memory of an IdMap per id of a mapped book, with the copy that it is made of.
+// The memory that an IdMap of a mapped book takes per id, with the copy from which it is made.
 constexpr uint64_t kBytesPerId = 24;
 
 const char* KindOf(bool is_edge) { return is_edge ? "edge" : "node"; }

@@ -21,7 +21,7 @@ inline constexpr int64_t kMaxOwnersPerCall = int64_t{1} << 20;
 
 // Returns whether the map's owners are not part of the graph's message.
 bool HasSeparateOwners(const IdMap& map);
-// The checksum of owners, as in the message.
+// Returns the checksum of owners, as it is in the message.
 uint64_t ChecksumOfOwners(std::span<const int32_t> owners);
 // Returns the layout of a segment with the owners of `count` ids.
 SegmentLayout LayoutOfOwners(int64_t count);

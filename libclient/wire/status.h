@@ -48,12 +48,13 @@ struct MappedReads {
   uint64_t edges = 0;  // edges that were sampled
 };
 
-// The most that one message may tell of. It is hours of reading, and a client tells each second.
+// The largest numbers that one message may report. They take hours of reading, and a client reports
+// every second.
 inline constexpr MappedReads kMostToldReads{uint64_t{1} << 40, uint64_t{1} << 40, uint64_t{1} << 50,
                                             uint64_t{1} << 40};
 
-// Returns a + b, but at most 2^59: whatever clients tell, a count does not begin again at 0, and
-// programs that read numbers as int64 or double understand it.
+// Returns a + b, but at most 2^59, so that whatever clients report, a count never begins again at
+// 0, and programs that read numbers as int64 or double understand it.
 constexpr uint64_t SumOfReads(uint64_t a, uint64_t b) noexcept {
   constexpr uint64_t kMost = uint64_t{1} << 59;
   return a >= kMost || b >= kMost - a ? kMost : a + b;
@@ -62,9 +63,9 @@ constexpr uint64_t SumOfReads(uint64_t a, uint64_t b) noexcept {
 // Adds other reads by SumOfReads.
 void AddReads(const MappedReads& more, MappedReads& to) noexcept;
 
-// Throws Error(kInvalid) if a message tells of more than kMostToldReads.
+// Throws Error(kInvalid) if a message reports more than kMostToldReads.
 void CheckToldReads(const MappedReads& reads);
-// Returns the reads, or as much of them as one message may tell of.
+// Returns the reads, but of each number at most what one message may report.
 MappedReads LimitToldReads(const MappedReads& reads) noexcept;
 
 struct JobStatus {
@@ -75,7 +76,7 @@ struct JobStatus {
   std::vector<MemberStatus> members;
   std::string fingerprint = {};  // the version of the graph that it uses
   MappedReads mapped_reads = {};
-  // Counts of the daemon's work for it since its first member attached.
+  // Counts of the daemon's work for the job since its first member attached.
   uint64_t requests = 0, rows_served = 0, edges_sampled = 0, bytes_sent = 0;
   uint64_t memory_bytes = 0;  // for its requests and answers, in use
   std::string owner = {};     // "uid 1000" or "certificate NAME"; empty: not known
@@ -83,11 +84,11 @@ struct JobStatus {
 
 // A version of the graph that a daemon serves.
 struct GraphVersionStatus {
-  std::string id;  // the same at all daemons; empty: no switch has brought it
+  std::string id;  // the same at all daemons; empty: no switch led to it
   std::string part_config;
-  std::string fingerprint;  // tells the files that the daemon has read
+  std::string fingerprint;  // identifies the files that the daemon has read
   uint64_t bytes = 0;       // its partitions and derived arrays
-  uint32_t jobs = 0;        // the number of those that use it
+  uint32_t jobs = 0;        // the number of jobs that use it
 };
 
 // The memory that is on pages of one kind.
@@ -150,10 +151,12 @@ struct ServerStatus {
 // The longest command that is sent and kept, in bytes; longer ones are truncated.
 inline constexpr size_t kMaxCommand = 4096;
 
-// Jobs whose ids begin so are graphctl's own connections, such as those of `graphctl checkpoint`.
+// Jobs whose ids begin with this are graphctl's own connections, such as those of `graphctl
+// checkpoint`.
 inline constexpr const char* kToolJobPrefix = "graphctl-";
 
-// Returns what becomes of the changed rows of a server that ends before write-back has ended.
+// Returns a text that says what will become of the changed rows of a server that ends before
+// write-back has ended.
 std::string WhatIsNotWritten(const StoreStatus& store);
 
 void WriteMember(const JobMember& member, wire::Member::Builder out);

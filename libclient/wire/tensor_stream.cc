@@ -68,7 +68,7 @@ std::shared_ptr<const void> Inbox::Keep(const void* address, size_t bytes) const
   if (found == messages_.begin()) return nullptr;
   std::shared_ptr<PooledBuffer> buffer = std::prev(found)->second.lock();
   const auto* at = static_cast<const std::byte*>(address);
-  // Waiting data is counted by its own bytes, so it must not keep a much larger message alive.
+  // Data that waits is charged by its own bytes, so it must not keep a much larger message alive.
   const bool kept =
       buffer && at < buffer->data() + buffer->capacity() && bytes >= buffer->capacity() / 4;
   return kept ? buffer : nullptr;
@@ -214,7 +214,7 @@ kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> TensorStream::tryReadMessage(
 
 kj::Promise<TensorStream::MaybeMessage> TensorStream::ReadWords(
     Incoming& in, capnp::ReaderOptions options, kj::ArrayPtr<kj::AutoCloseFd> fd_space) {
-  // AwaitMemory() has decided that it is read.
+  // MayRead() has already decided that the message is read.
   auto buffer = std::make_shared<PooledBuffer>(pool_->GetAnyway(in.bytes));
   const uint32_t more = in.head[0];
   auto* at = reinterpret_cast<const capnp::word*>(buffer->data());

@@ -85,8 +85,8 @@ class Outbox : public std::enable_shared_from_this<Outbox> {
 // Calls that are still running may hold it longer than the stream lives.
 class Inbox {
  public:
-  // Returns an owner of the message that contains these bytes, which keeps it alive. Returns null
-  // if that message is not large or the bytes are a small part of it; the caller copies them then.
+  // Returns a pointer that keeps alive the message with these bytes. Returns null if that message
+  // is not large or the bytes are a small part of it; the caller must then copy the bytes.
   std::shared_ptr<const void> Keep(const void* address, size_t bytes) const;
 
  private:
@@ -116,8 +116,8 @@ class TensorStream final : public capnp::MessageStream {
   ~TensorStream() noexcept(false);
 
   // Charges what is read from now on to an account. While the account is nearly used up, nothing is
-  // read: what would fit in a fair share is left for the answers to requests that run. Call before
-  // anything is read. `timer` belongs to the thread of the event loop.
+  // read, so that the rest of its fair share is left for the answers to running requests. Call
+  // before anything is read. `timer` belongs to the thread of the event loop.
   void SetMemory(std::shared_ptr<MemoryAccount> account, kj::Timer& timer);
   // Replaces a server's limits for unattached clients by those for attached ones, and the account
   // if there is one.
@@ -132,14 +132,16 @@ class TensorStream final : public capnp::MessageStream {
 
   // The longest message of a peer that is not admitted yet.
   static constexpr size_t kMaxUnattachedMessage = size_t{64} << 10;
-  // The messages that are read while an answer waits to be written, before and after admission.
+  // The number of messages that are read while an answer waits to be written, before and after
+  // admission.
   static constexpr size_t kUnattachedReadAhead = 16;
   static constexpr size_t kReadAhead = 256;
   // The longest message that is read from a peer with nothing charged to its account, even if
-  // others have used up the memory: what they wait for may depend on it.
+  // others have used up the memory: they may be waiting for something that depends on the message.
   static constexpr size_t kAlwaysRead = size_t{256} << 10;
-  // Calls that a server has received and the peer has not finished, before and after admission. An
-  // answer's entry in the table of answers is kept until the peer has finished the call.
+  // The largest number of calls that a server has received and the peer has not finished, before
+  // and after admission. An answer's entry in the table of answers is kept until the peer has
+  // finished the call.
   static constexpr int64_t kUnattachedUnfinished = 1024;
   static constexpr int64_t kMaxUnfinished = 65536;
 

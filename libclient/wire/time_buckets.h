@@ -7,7 +7,7 @@
 
 namespace graphd {
 
-// Counts the times up to a bound, without those up to the bound of the bucket before it.
+// The number of times that are at most a bound, and above the bound of the bucket before it.
 struct TimeBucket {
   uint64_t nanoseconds = 0;  // the bound
   uint64_t count = 0;
