@@ -26,10 +26,11 @@ class JobLeases {
   // of its own here.
   void OnJobLeft(const std::string& job, bool owns);
 
-  // Starts the clock for a job that got a lease or a tensor without being connected: a request may
-  // be served after its job has left. An empty name means no job and is ignored.
+  // Treats a job that got a lease or a tensor without being connected as if it had just left: a
+  // request may be served after its job has left. An empty name means no job and is ignored.
   void Watch(const std::string& job);
-  // Starts the clock of a job that has left again, because its tensors could not be removed.
+  // Sets the time at which a job left to now, so that the removal of its tensors, which has failed,
+  // is tried again later.
   void Retry(const std::string& job);
   // Ends the lease of a job that has left, and makes its tensors orphaned at once, because the job
   // can't come back.
@@ -42,7 +43,7 @@ class JobLeases {
   // Returns the jobs whose leases have ended.
   std::vector<std::string> ExpiredJobs() const;
 
-  // Throws unless `job` may take the lease of the share, or write it by other means:
+  // Throws unless `job` may take the lease of the share, or change the share by other means:
   // Error(kDenied), naming the job that holds the lease, or Error(kUnavailable) while that job has
   // left but may come back.
   void CheckFree(const ShareRecord& record, const std::string& job) const;
@@ -54,7 +55,8 @@ class JobLeases {
 
   const double lease_seconds_, orphan_seconds_;
   std::set<std::string> connected_;
-  // The jobs with leases or tensors that left, or have not come since the start of the process.
+  // The jobs with leases or tensors that have left, or have not connected since this process
+  // started, and the times from which they count as gone.
   std::map<std::string, Clock::time_point> left_at_;
 };
 

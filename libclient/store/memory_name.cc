@@ -30,7 +30,7 @@ std::string TmpfsOf(const std::string& path) {
   uint64_t id = 0;
   static_assert(sizeof id == sizeof status.f_fsid);
   std::memcpy(&id, &status.f_fsid, sizeof id);
-  // Procfs files have no size.
+  // This file is read directly, because the files of procfs report no size.
   std::string boot(64, '\0');
   const UniqueFd fd = OpenFile("/proc/sys/kernel/random/boot_id", O_RDONLY);
   const ssize_t got = ::read(fd.get(), boot.data(), boot.size());

@@ -20,7 +20,8 @@ struct MemoryName {
   std::string directory;  // its path
   std::string nonce;
   std::string tmpfs;  // identifies the tmpfs and the boot; the memory is gone if it has changed
-  // The numbers of RocksDB's StoreState when RocksDB also had all rows; only in `memory-saved`.
+  // Numbers of RocksDB's StoreState when the memory was left to the next process and RocksDB had
+  // all rows, too. They are only in `memory-saved`.
   uint64_t lsn = 0;
   uint64_t next_id = 0;
 
@@ -40,8 +41,9 @@ struct MemoryName {
   // Writes `memory-saved`, with the state of RocksDB. The file is on the disk on return.
   void WriteSaved(const std::string& store_directory, const StoreState& stored) const;
 
-  // Returns whether the machine has not been restarted, and the tmpfs not been mounted anew, since
-  // the name was made. If so, and the memory is gone, somebody has removed it.
+  // Returns whether, since the name was made, the machine has not been restarted and the tmpfs has
+  // not been mounted again. If this is true and the memory is gone, somebody has removed the
+  // memory.
   bool IsOfThisTime() const;
 };
 
@@ -56,7 +58,7 @@ struct MemoryOwner {
   void Write(const std::string& directory) const;
 };
 
-// Returns the number of new memory, 32 hexadecimal digits.
+// Returns a random number for new memory, as 32 hexadecimal digits.
 std::string MemoryNonce();
 // Reads a file that only this user could have written. Throws Error(kDenied).
 std::string ReadOwnText(const std::string& path);

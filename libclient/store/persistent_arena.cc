@@ -46,7 +46,7 @@ void WriteToMemory(const std::string& path, const F& f) {
   }
 }
 
-// Removes a directory of memory if it is that of an ended process of the store.
+// Removes a directory of memory if it belongs to this store and the process that used it has ended.
 void RemoveIfAbandoned(const std::string& directory, const std::string& store_directory) {
   try {
     OpenOwnDirectory(directory);
@@ -58,7 +58,7 @@ void RemoveIfAbandoned(const std::string& directory, const std::string& store_di
   }
 }
 
-// Removes all such directories in a tmpfs.
+// Calls RemoveIfAbandoned for all directories of memory in a tmpfs.
 void RemoveAbandoned(const std::string& parent, const std::string& store_directory) {
   for (const std::string& name : ListDirectory(parent)) {
     if (name.starts_with(kMemoryPrefix)) {
@@ -196,8 +196,8 @@ std::unique_ptr<PersistentArena> PersistentArena::Find(const std::string& store_
 
 void PersistentArena::RemoveLeft(const std::string& store_directory) {
   const std::optional<MemoryName> saved = MemoryName::ReadSaved(store_directory);
-  // The name is removed first: it could later be mistaken for the name of a newer state with the
-  // same numbers.
+  // The file with the name is removed first. If it stayed, it could later be taken for the name of
+  // a newer state with the same numbers.
   RemoveFile(MemoryName::SavedPathIn(store_directory));
   if (saved) RemoveIfAbandoned(saved->directory, store_directory);
 }
@@ -285,7 +285,8 @@ void PersistentArena::SetWritten(uint64_t lsn) {
 
 void PersistentArena::Announce() {
   const std::string path = MemoryName::PathIn(store_directory_);
-  // A disk that is full must not keep a start from memory that is named already.
+  // If the file names this memory already, nothing is written, so that the store can start while
+  // the disk is full.
   if (!FileExists(path) || MemoryName::Read(path) != name_) name_.Write(store_directory_);
   RemoveFile(MemoryName::SavedPathIn(store_directory_));
 }

@@ -30,10 +30,10 @@
 // that no other user could have written: the user owns the directory and each file, others can't
 // write them, and none is a link.
 //
-// A process that ends because another process follows it leaves its memory to that process, after
-// it has written all rows to RocksDB. Then the file is called `memory-saved`, and also contains the
-// state of RocksDB. It is valid only while RocksDB still has this state. A version of the daemon
-// that does not know this file continues with RocksDB. Thread-safe.
+// A process that ends because another process follows it writes all rows to RocksDB and then leaves
+// its memory to that process. The file `memory` is then called `memory-saved`, and also contains
+// the state of RocksDB. It is valid only while RocksDB still has this state. A version of the
+// daemon that does not know this file continues with RocksDB. Thread-safe.
 
 namespace graphd::store {
 
@@ -52,8 +52,8 @@ class PersistentArena {
     // restart of the machine.
     bool removed = false;
   };
-  // Opens the memory that the store's directory names. Returns null if it names none, or if the
-  // memory no longer exists, and then sets `gone`. `stored` is the state of RocksDB, if it is
+  // Opens the memory that the store's directory names. Returns null if it names none. If the memory
+  // no longer exists, returns null and sets `gone`. `stored` is the state of RocksDB, if it is
   // known. Throws Error: kExists if a process uses the memory, or if the memory belongs to a store
   // in another directory; kDenied if it is not the memory that the store made, if another user
   // could have written it, or if RocksDB is older than it was when the memory was used; kVersion;
@@ -64,7 +64,7 @@ class PersistentArena {
   static void RemoveLeft(const std::string& store_directory);
 
   const std::string& directory() const noexcept { return name_.directory; }
-  // Returns whether it has the rows of an earlier process.
+  // Returns whether the memory has the rows of an earlier process.
   bool taken_over() const noexcept { return taken_over_; }
 
   Arena::Files FilesOf(uint32_t table, bool kept) const;
@@ -102,8 +102,8 @@ class PersistentArena {
   void Forget();
   // Calls Forget, and removes the directory if it is still in its place.
   void Remove();
-  // Leaves the memory to the next process, when all rows are in RocksDB and nothing changes any
-  // more. `stored` is what RocksDB has.
+  // Leaves the memory to the next process. Call it when all rows are in RocksDB and nothing changes
+  // any more. `stored` is what RocksDB has.
   void Leave(const StoreState& stored);
 
  private:

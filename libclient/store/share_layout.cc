@@ -55,7 +55,8 @@ int64_t FirstId(const TensorRows& rows, PartId part) {
 
 }  // namespace
 
-// A tensor with rows of its own has no type that could be another one.
+// Returns an empty text for a tensor with rows of its own, because it has no type that could
+// differ.
 std::string ShareLayout::RowsOfText(const TensorSpec& spec) const {
   return spec.policy == TensorPolicy::kRange ? "" : PolicyText(meta_->schema, spec);
 }
@@ -142,7 +143,8 @@ TableSpec ShareLayout::TableFor(const ShareRecord& record, const TensorRows& row
   return table;
 }
 
-// Rows take memory when they are used, or prepared, but bookkeeping for each page takes it at once.
+// Rows take memory when they are used or prepared, but the bookkeeping of each page takes memory at
+// once.
 void ShareLayout::CheckMemoryFor(const TableSpec& table) {
   constexpr uint64_t kPerPage = 32;
   constexpr uint64_t kBlockBytes = 4096;  // each block has a counter of one byte

@@ -36,7 +36,7 @@ StoreOptions WithoutKeptMemory(StoreOptions options) {
   before.next_process_follows = [] { return false; };
   if (before.memory_dir.empty()) before.memory_dir = kDefaultMemoryDir;
   { const Store store(std::move(before)); }
-  // Its rows would be stale by the time that a later process takes them over.
+  // If the memory stayed, its rows would be stale when a later process takes them over.
   if (FileExists(MemoryName::PathIn(options.directory))) {
     Throw(ErrorCode::kIo, options.directory, ": not all rows of its last server could be moved to ",
           "the disk, see the log; mend that, or start with the options that this server had");
@@ -100,14 +100,15 @@ Store::Store(StoreOptions options)
     // After a failure, write-back has moved the rows to the disk, and the name is gone.
     if (!pipeline_->failed()) arena_->Announce();
   } else {
-    // It would name memory that is gone, whose loss recovery has stored.
+    // This file would name memory that no longer exists. The recovery has stored what was lost with
+    // it.
     RemoveFile(MemoryName::PathIn(options_.directory));
   }
   if (!memory_.bounded()) {
     collapser_.emplace([this] { return tables(); });
     preparer_.emplace();
   }
-  write_back_.Start();  // last: its thread uses the others
+  write_back_.Start();  // last, because its thread uses the other members
 }
 
 Store::~Store() {
@@ -115,7 +116,7 @@ Store::~Store() {
   collapser_.reset();
   write_back_.RequestStop();
   db_.StopWaiting();
-  pipeline_->Stop();  // lets a cycle continue that waits for pushes on a full disk
+  pipeline_->Stop();  // a cycle that waits for pushes on a full disk continues
   write_back_.Join();
   LogFailure("not everything could be written back", [this] {
     write_back_.RunCycle();

@@ -153,7 +153,7 @@ class Store {
   std::unique_ptr<WriteBarrier> barrier_;
   std::vector<std::string> damage_;
   uint64_t replayed_ = 0;
-  // There is none with a memory budget, because that evicts pages.
+  // Both are absent with a memory budget, because it evicts pages.
   std::optional<HugePageCollapser> collapser_;
   std::optional<TablePreparer> preparer_;
 };

@@ -80,7 +80,7 @@ uint64_t StoreRecovery::RecoverTables(const StoreState& written) {
       const std::shared_ptr<Table> table = catalog_.Add(id, spec, kept_);
       if (!kept_) LoadPages(*table, pages_lsn);
     } catch (const Error& error) {
-      // Only for files that are missing for good, which are created again.
+      // Only files that are missing or damaged for good are created again.
       if (!kept_ || (error.code() != ErrorCode::kNotFound && error.code() != ErrorCode::kCorrupt)) {
         throw;
       }
@@ -108,7 +108,8 @@ void StoreRecovery::ReportLost(const std::string& what, std::map<uint32_t, std::
 }
 
 // Tables that were being changed when the earlier process ended get trouble if an undo log is
-// damaged. It is on the disk before the pages' locks, which tell of the changes, are released.
+// damaged. The trouble is on the disk before the pages' locks are released, because only these
+// locks show which pages were being changed.
 void StoreRecovery::ReportUndoDamage(const std::map<uint32_t, std::string>& lost) {
   const std::string damage = arena_->UndoDamage();
   if (damage.empty()) return;
@@ -202,16 +203,18 @@ void StoreRecovery::ReplayLog(uint64_t state_lsn, uint64_t pages_lsn) {
   }
   if (log_damaged_) log_->KeepAll();
   const uint64_t next = std::max({last_lsn, tail.lost_after, pages_lsn, kept_lsn_});
-  // Pages may be ahead of a log that was lost: a sequence number in a page is not used again. Old
-  // segments must not stay before a gap, which would look like damage.
+  // Pages may be ahead of the log if a part of it was lost; no sequence number that a page has is
+  // used again. If that leaves a gap after the old segments, they must be removed, because the gap
+  // would look like damage.
   const bool ahead = pages_lsn > std::max(last_lsn, log_lsn) || (next > log_lsn && !log_->empty());
   log_->AdvanceTo(next);
-  // The log is truncated later, and nothing else would tell of the loss.
+  // The log is truncated later, and then only the stored troubles tell of the loss.
   catalog_.SetTroubles(lost);
   must_write_back_ = log_damaged_ || options_.durability == Durability::kNone || ahead;
 }
 
-// Nothing else uses the table. With a memory budget, the pages of the push need not all fit.
+// Applies a push while nothing else uses the table. With a memory budget, one page is loaded at a
+// time, because the pages of the push need not all fit.
 void StoreRecovery::Replay(Table& table, const Push& push, Table::Scratch& scratch) {
   RowOrder order(push.rows.size());
   order.Sort(push.rows, table.spec().rows);

@@ -36,11 +36,12 @@ class StoreRecovery {
   // Unreadable pages and lost pushes, a message each.
   const std::vector<std::string>& damage() const noexcept { return damage_; }
 
-  // Returns whether all pages must be written back before the first push. The log that was replayed
-  // is then passed to RetireReplayedLog, because it would be replayed over later pushes.
+  // Returns whether all pages must be written back before the first push. If so, the caller then
+  // calls RetireReplayedLog; otherwise a later recovery would replay the same log over later
+  // pushes.
   bool must_write_back() const noexcept { return must_write_back_; }
   // Renames the segments that were replayed if they are damaged, and removes them otherwise. `log`
-  // is the log that TakeLog has returned. Throws Error(kIo).
+  // is the log that TakeLog returned. Throws Error(kIo).
   void RetireReplayedLog(PushLog& log);
 
   // The size beyond which a log in memory is truncated.

@@ -321,9 +321,9 @@ void TensorHost::Drop(const std::string& job, uint32_t table) {
   Remove({share});
 }
 
-// Drops the tables of shares that were taken out of shares_. Those that can't be dropped are put
-// back, and the first error is thrown. The store waits for write-back, which may take minutes, or
-// for ever if the disk is full, so no mutex is held.
+// Drops the tables of shares that were taken out of shares_. Shares whose tables can't be dropped
+// are put back, and the first error is thrown. The store waits for write-back, which may take
+// minutes, or for ever if the disk is full, so no mutex is held.
 void TensorHost::Remove(const std::vector<MutableShare>& shares) {
   std::optional<Error> failure;
   for (const MutableShare& share : shares) {

@@ -58,7 +58,8 @@ class TensorHost {
   // Handle the opening of a job's first connection, and the closing of its last one.
   void OnJobJoined(const std::string& job);
   void OnJobLeft(const std::string& job);
-  // Drops the tensors and the leases of a job that has left soon, because the job can't come back.
+  // Drops the tensors and the leases of a job that has left, soon and not only after the usual
+  // times, because the job can't come back.
   void OnJobEnded(const std::string& job);
   // Handles the closing of a connection.
   void OnCallerLeft(uint64_t key);
@@ -102,9 +103,9 @@ class TensorHost {
   // Throws Error: kDenied, naming the job that holds the lease; kUnavailable while that job has
   // left but may come back, or its pushes are not done.
   bool Lease(const std::string& job, uint32_t table, bool hold);
-  // Calls Store::AddState, and returns the table, whose memory may still be prepared
-  // (kLongestPreparation). Throws what AddState throws, and Error(kDenied) while another job may
-  // write the share.
+  // Calls Store::AddState, and returns the table. The preparation of its memory may not have ended
+  // yet (kLongestPreparation). Throws what AddState throws, and Error(kDenied) while another job
+  // may write the share.
   std::shared_ptr<const Table> PrepareState(const std::string& job, uint32_t table,
                                             OptimizerState state);
   // Marks the beginning or the end of a restore from a checkpoint. In between, the share can't be
@@ -159,8 +160,8 @@ class TensorHost {
   // Describes the share for a user of another version of the graph, if `meta` is not null.
   TensorShare Describe(const Share& share, const std::shared_ptr<const GraphMeta>& meta) const
       GRAPHD_REQUIRES(mutex_);
-  // Returns the ids of a table's rows. The store calls it while a table is opened, which a holder
-  // of changes_mutex_ does.
+  // Returns the ids of a table's rows. The store calls it while a table is opened, and only a
+  // holder of changes_mutex_ opens tables.
   std::vector<int64_t> IdsOf(const TableSpec& table) const GRAPHD_NO_THREAD_SAFETY_ANALYSIS {
     return (creating_ != nullptr ? *creating_ : layout_).IdsOf(table);
   }
@@ -178,12 +179,12 @@ class TensorHost {
 
   // Serialises changes that are stored on the disk, and is held while they are written.
   Mutex changes_mutex_ GRAPHD_ACQUIRED_BEFORE(mutex_){Mutex::kHeldLong};
-  // The layout of the table that is being created; null: the tables of earlier processes are
-  // opened.
+  // The layout of the table that is being created. It is null at other times, including while the
+  // tables of earlier processes are opened.
   const ShareLayout* creating_ GRAPHD_GUARDED_BY(changes_mutex_) = nullptr;
   mutable Mutex mutex_;  // never held while waiting for the disk
   CondVar wake_;
-  // Set once, while changes_mutex_ is held, too.
+  // It is set once, by a thread that also holds changes_mutex_.
   std::unique_ptr<Store> store_ GRAPHD_GUARDED_BY(mutex_);
   ShareSet shares_ GRAPHD_GUARDED_BY(mutex_);
   JobLeases leases_ GRAPHD_GUARDED_BY(mutex_);

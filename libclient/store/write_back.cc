@@ -19,7 +19,7 @@ namespace {
 // Default intervals between cycles.
 constexpr double kSeconds = 30, kSecondsWithPersistentArena = 300;
 constexpr auto kCheckInterval = std::chrono::seconds(1);  // checks of a PersistentArena
-// After a cycle that failed, which a passing shortage of space or descriptors may have caused.
+// The wait after a cycle that failed: a shortage of space or descriptors may have passed by then.
 constexpr std::chrono::steady_clock::duration kRetryInterval = std::chrono::seconds(10);
 constexpr uint64_t kBatchBytes = uint64_t{4} << 20;  // bytes of pages that are written together
 
@@ -90,7 +90,8 @@ void WriteBack::WriteAll() {
     arena_->CheckInPlace();
   } catch (const Error& error) {
     pipeline_->Fail(error);
-    // Pushes may have been acknowledged since this cycle began. No others follow now.
+    // Pushes may have been acknowledged since this cycle began; write these, too. No more follow
+    // now.
     return WriteAll();
   }
   arena_->WriteState(state);
@@ -125,7 +126,7 @@ bool WriteBack::IsDropped(const Table& table) const {
 }
 
 // Returns false for a table whose memory was truncated. RocksDB has its rows as of the last
-// write-back, which no later page may join.
+// write-back, and must not get later pages of this table.
 bool WriteBack::IsUndamaged(Table& table) {
   if (!table.damaged() || IsDropped(table)) return true;
   const Error error(ErrorCode::kCorrupt,
@@ -166,7 +167,7 @@ bool WriteBack::LeftMemoryIsGood() {
   return true;
 }
 
-// Looks after the files of the PersistentArena.
+// Makes the pipeline fail if the files of the PersistentArena are no longer as they should be.
 void WriteBack::CheckMemory() {
   try {
     CheckFiles();

@@ -18,11 +18,10 @@ namespace graphd::store {
 
 // Writes changed pages to RocksDB in cycles, on a thread of its own or on request. A cycle writes
 // all pages that changed before it began, flushes RocksDB and truncates the push log. With a
-// PersistentArena the thread looks after its files once a second: if they were removed, replaced or
-// truncated, it makes the pipeline fail and writes everything back at once, so that nothing is lost
-// that was acknowledged and is still in memory. Thread-safe.
-// The mutexes of a TableCatalog are taken after cycle_mutex_; no other lock is taken while mutex_
-// is held.
+// PersistentArena, the thread also checks the files of the arena once a second. If they were
+// removed, replaced or truncated, the thread makes the pipeline fail and writes everything back at
+// once, so that no acknowledged change that is still in memory is lost. Thread-safe. The mutexes of
+// a TableCatalog are taken after cycle_mutex_; no other lock is taken while mutex_ is held.
 class WriteBack {
  public:
   // All arguments outlive it. `arena` is null if memory is freed with the process.
@@ -41,8 +40,8 @@ class WriteBack {
     if (thread_.joinable()) thread_.join();
   }
 
-  // Keeps cycles from running while one exists. The constructor waits for the cycle under way,
-  // which goes on at full speed.
+  // While an Exclusive exists, no cycle runs. Its constructor waits for the cycle under way, which
+  // continues at full speed.
   class GRAPHD_SCOPED_CAPABILITY Exclusive {
    public:
     explicit Exclusive(WriteBack& write_back) GRAPHD_ACQUIRE(write_back.cycle_mutex_);
@@ -62,8 +61,9 @@ class WriteBack {
   // in the log.
   void RunCycle();
 
-  // Returns whether the memory of tables has the same rows as RocksDB after a cycle at the end,
-  // when nothing changes any more: nothing has failed, and no file was damaged.
+  // Returns whether the next process can use the memory of tables, because it has the same rows as
+  // RocksDB: nothing has failed, and no file was damaged. Call it after the last cycle, when
+  // nothing changes any more.
   bool LeftMemoryIsGood();
 
   // Asks for a cycle because the log is half full. Returns at once.
@@ -72,8 +72,9 @@ class WriteBack {
   // reports the end. Returns at once, except while the store is being recovered.
   void RequestClean();
 
-  // The changed bytes that the present cycle found when it began, and how many of them it has
-  // written: all only once they are on the disk. After a cycle, those of the last one.
+  // The changed bytes that the present cycle found when it began (`total`), and how many of them it
+  // has written (`written`, which equals `total` only once all of them are on the disk). Between
+  // cycles, these are the numbers of the last cycle.
   struct Progress {
     uint64_t written = 0, total = 0;
   };
@@ -85,8 +86,8 @@ class WriteBack {
 
  private:
   void WriteAll() GRAPHD_REQUIRES(cycle_mutex_);
-  // Writes the changed pages. Leaves those out that have a push after `last_lsn`, and returns
-  // whether there was none.
+  // Writes the changed pages, except those that have a push after `last_lsn`. Returns whether no
+  // page was left out.
   bool WriteTable(Table& table, uint64_t last_lsn) GRAPHD_REQUIRES(cycle_mutex_);
   void LeaveMemory(const std::map<uint32_t, std::string>& left_out);
   void Run();
@@ -109,7 +110,8 @@ class WriteBack {
 
   // Held for the whole of a cycle.
   Mutex cycle_mutex_ GRAPHD_ACQUIRED_BEFORE(mutex_){Mutex::kHeldLong};
-  // It is held when a condition of wake_ becomes true, also an atomic one.
+  // A thread that makes a condition of wake_ true holds it meanwhile, even if the condition is
+  // atomic.
   mutable Mutex mutex_;
   CondVar wake_;
   std::atomic<uint64_t> written_ = 0, total_ = 0;  // see progress()
@@ -119,7 +121,7 @@ class WriteBack {
   std::atomic<bool> log_half_full_ = false;        // a cycle should begin, to truncate the log
   bool stopping_ GRAPHD_GUARDED_BY(mutex_) = false;
   std::string trouble_ GRAPHD_GUARDED_BY(mutex_);
-  bool rescued_ = false;  // all is written back since the pipeline failed; the thread only
+  bool rescued_ = false;  // all was written back after the pipeline failed; only thread_ uses it
   std::thread thread_;
 };
 

@@ -23,8 +23,8 @@ class CheckpointChecksums {
   // Reads the sums of a checkpoint. Throws Error: kNotFound, kCorrupt naming the file.
   explicit CheckpointChecksums(const std::string& directory);
 
-  // Reads a file, given by its path below the directory, and compares it with its sum. A file
-  // without a sum must not exist. Throws Error: kCorrupt naming the file, kIo.
+  // Reads a file, given by its path below the directory, and compares it with its sum. If there is
+  // no sum for the path, the file must not exist. Throws Error: kCorrupt naming the file, kIo.
   void Verify(const std::string& file) const;
   // Verifies all files whose path begins with `prefix`.
   void VerifyAll(const std::string& prefix) const;

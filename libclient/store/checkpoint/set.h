@@ -110,7 +110,7 @@ class CheckpointSet {
                                   uint64_t count) const;
   // Throws Error(kNotFound).
   void Delete(const std::string& name);
-  // Has needs a name that was checked.
+  // Has requires that the name was checked before.
   bool Has(const std::string& name) const { return FileExists(PathOf(name)); }
   bool HasFile(const std::string& name, const std::string& file) const;
   std::string DataDirectory(const std::string& name) const { return PathOf(name) + "/data"; }

@@ -44,7 +44,7 @@ class ClientTable {
     const auto found = clients_.find(id);
     return found == clients_.end() ? nullptr : &found->second;
   }
-  // Sets the last push of a client. Its `lsn` is larger than all before.
+  // Sets the last push of a client. Its `lsn` must be larger than that of every earlier push.
   void Remember(const ClientId& id, const Client& client) {
     if (const auto found = clients_.find(id); found != clients_.end()) {
       by_lsn_.erase(found->second.lsn);

@@ -16,7 +16,8 @@
 namespace graphd::store {
 namespace {
 
-// Smaller copies go through the caches: they are read again soon, or are not worth bypassing them.
+// Copies that are smaller than this go through the caches: either they are read again soon, or
+// bypassing the caches is not worth it.
 constexpr size_t kStreamBytes = 256;
 
 constexpr uint64_t kPage = 4096;

@@ -44,8 +44,8 @@ Pipeline::Pipeline(PushLog* log, Options options, uint64_t last_lsn, ClientTable
 }
 
 // Runs the loop of a thread. The loop ends by an exception only if there is no memory for its
-// bookkeeping. The pushes under way then fail, because nothing says any more what became of them,
-// and the loop goes on.
+// bookkeeping. The pushes under way then fail, because it is no longer known how far they were
+// processed, and the loop starts again.
 void Pipeline::RunUntilStopped(const std::function<void()>& loop) noexcept {
   for (bool stopped = false; !stopped;) {
     stopped = LogFailure("pushes", [&] {
@@ -139,7 +139,7 @@ void Pipeline::Submit(std::shared_ptr<Table> table, Push push, Done done) {
     DispatchInOrder(work);
     if (pending->lanes_left == 0) Answer(pending->work);
   } catch (...) {
-    pending->ordered = true;  // nothing sorts it any more
+    pending->ordered = true;  // no thread sorts its rows any more
     GiveUp(CurrentError());   // tells `done`
   }
 }
@@ -250,7 +250,8 @@ void Pipeline::EndPiece(Lane& lane, size_t rows) {
   }
   if (is_last && pending->lanes_left == 0) {
     pending->pins.Release();
-    // This thread takes the next piece, but first it calls callbacks.
+    // This thread calls callbacks before it takes another piece, so another thread is woken for
+    // that.
     if (!lanes_.empty()) work_.NotifyOne();
     Answer(pending->work);
   }
@@ -311,7 +312,7 @@ void Pipeline::WriteLog() {
       DispatchInOrder(*pending->work);
       Answer(pending->work);
     }
-    // A push that is kept counts as a request that is not answered, and keeps its memory.
+    // While these vectors hold a push, it counts as an unanswered request and keeps its memory.
     batch.clear();
     pushes.clear();
     if (log_first() && log_bytes_ > options_.trim_bytes) {
@@ -426,7 +427,8 @@ void Pipeline::Fail(const Error& why) {
   SetFailure(why);
 }
 
-// Refuses pushes from now on. Only copies errors, which takes no memory, unless there is some.
+// Refuses pushes from now on. Works without memory: it copies errors, which takes none, and what
+// takes memory is left out if there is none.
 void Pipeline::SetFailure(const Error& why) noexcept {
   if (failure_) return;
   failure_ = why;
@@ -441,8 +443,9 @@ void Pipeline::SetFailure(const Error& why) noexcept {
   done_.NotifyAll();
 }
 
-// Fails all pushes that are not done, and refuses others. Those that are in the log are applied by
-// the next process. A push that another thread still reads is done when that thread has finished.
+// Fails all pushes that are not done, and refuses new ones. The next process applies the failed
+// pushes that are in the log. A push that another thread still reads is done when that thread has
+// finished.
 void Pipeline::GiveUp(const Error& why) {
   SetFailure(why);
   lanes_.Drain([](Lane*) {});
@@ -462,7 +465,7 @@ void Pipeline::GiveUp(const Error& why) {
     pending->failed = pending->dispatched = true;
     if (!pending->being_logged) pending->logged = true;
   }
-  // No other pushes come, so no tables do.
+  // No table is added meanwhile, because new pushes are refused.
   for (const auto& [table, work] : tables_) Answer(work);
 }
 
@@ -484,7 +487,8 @@ void Pipeline::Answer(std::shared_ptr<TableWork> of) {
     const Push& push = pending->push;
     pending->answered = true;
     if (pending->failed && work.first_failed == 0) work.first_failed = push.lsn;
-    // The clients are remembered first: they decide whether a push is applied again.
+    // The client is remembered before Finish and the callback are called, because this decides
+    // whether the push is applied if it is sent again.
     if (log_first() && work.first_failed == 0) {
       const auto* known = done_clients_.Find(push.client);
       if (known == nullptr || known->sequence < push.sequence) {
@@ -497,7 +501,8 @@ void Pipeline::Answer(std::shared_ptr<TableWork> of) {
   }
 }
 
-// Notes up to where all pushes are done, and calls Done of those that were sent again.
+// Notes up to which sequence number all pushes are done, and calls the callbacks of repeated pushes
+// that are done thereby.
 void Pipeline::Finish() {
   bool progress = false;
   while (!pending_.empty() && pending_.front()->answered) {

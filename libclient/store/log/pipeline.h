@@ -27,9 +27,9 @@
 //
 // The pages of each table are distributed over lanes. One thread at a time works on a lane, in the
 // order of sequence numbers, so each row sees its pushes in that order with any number of threads.
-// Threads work on pieces of a lane, and jobs share the bytes that are applied by their weights
-// (FairQueue), so that a large push of one job does not delay the pushes of other jobs.
-// Thread-safe.
+// Threads work on pieces of a lane. FairQueue chooses the job that is served next. It divides the
+// applied bytes among the jobs by their weights, so that a large push of one job does not delay the
+// pushes of other jobs. Thread-safe.
 //
 // Each client numbers its own pushes with increasing sequence numbers. A push that was accepted
 // before, and is sent again after a lost connection, is not applied again; it is done when all
@@ -61,7 +61,7 @@ class Pipeline {
   };
 
   // Starts with sequence number `last_lsn` + 1. `log` outlives the pipeline, or is null if pushes
-  // are not logged. `clients` are as of `last_lsn`.
+  // are not logged. `clients` is the state of the clients after push `last_lsn`.
   Pipeline(PushLog* log, Options options, uint64_t last_lsn, ClientTable clients);
   // Waits for pending pushes, unless the disk is full.
   ~Pipeline();
@@ -83,8 +83,8 @@ class Pipeline {
   // Returns the sequence number of the last accepted push, and sets `clients`, unless it is null,
   // to the clients as of that push.
   uint64_t Snapshot(ClientTable::Entries* clients) const;
-  // Returns the last push of the table before the first one that failed; UINT64_MAX if none has.
-  // Call after WaitForState.
+  // Returns the sequence number just before that of the table's first failed push; UINT64_MAX if no
+  // push has failed. Call after WaitForState.
   uint64_t LastGood(uint32_t table) const;
   // Waits until pushes up to `lsn` are logged and applied. Throws the pipeline's error if it has
   // failed, so that some of these pushes may never be logged or applied, and Error(kOverloaded),
@@ -124,7 +124,7 @@ class Pipeline {
     bool being_logged = false;  // the log's thread reads it
     bool dispatched = false;    // passed to the lanes, or failed before
     uint32_t lanes_left = 0;
-    bool failed = false;    // it may not be logged, or not be applied
+    bool failed = false;    // perhaps it was not logged, or not applied
     bool answered = false;  // its callback was called, or is about to be
     std::shared_ptr<TableWork> work{};
   };
@@ -210,8 +210,9 @@ class Pipeline {
   uint64_t log_bytes_ GRAPHD_GUARDED_BY(mutex_) = 0;
   bool stopping_ GRAPHD_GUARDED_BY(mutex_) = false;
   std::string waiting_for_ GRAPHD_GUARDED_BY(mutex_);
-  bool refuses_ GRAPHD_GUARDED_BY(mutex_) = false;  // new pushes
-  // Set for good when the pipeline fails: the reason, and the error of pushes that are not done.
+  bool refuses_ GRAPHD_GUARDED_BY(mutex_) = false;  // new pushes are refused
+  // Set for good when the pipeline fails: the reason, and the error that is passed to the pushes
+  // that are not done.
   std::optional<Error> failure_ GRAPHD_GUARDED_BY(mutex_), lost_ GRAPHD_GUARDED_BY(mutex_);
   std::string trim_trouble_;  // reason of the last failed truncation; the log's thread only
   std::vector<std::thread> threads_;

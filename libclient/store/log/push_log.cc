@@ -378,7 +378,8 @@ void PushLog::StartSegment() {
       {last_lsn_ + 1, sizeof header, std::max(made.bytes, sizeof header), std::move(made.memory)});
 }
 
-// Otherwise records could be written, and acknowledged, that the next process does not find.
+// Detects files that were moved or damaged; otherwise records could be written and acknowledged
+// that the next process does not find.
 void PushLog::CheckIntact() const {
   std::string what = WhatHappenedTo(directory_fd_.get(), directory_);
   if (what.empty() && file_) {
@@ -472,7 +473,7 @@ void PushLog::TruncateThrough(uint64_t lsn) {
     for (const Segment& segment : segments_) sum += segment.file_bytes;
     return sum;
   };
-  // Keep one more than were in use: the same pushes may need one more segment next time.
+  // Keep files for one segment more than were in use: the same pushes may need one more next time.
   uint64_t largest = 0;
   for (const Segment& segment : segments_) largest = std::max(largest, segment.file_bytes);
   max_bytes_ = std::max(files_in_use() + largest, max_bytes_ - max_bytes_ / 8);

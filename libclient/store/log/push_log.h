@@ -56,8 +56,8 @@ class PushLog {
   // the next record at least `lsn` + 1, because RocksDB may be ahead of a log that was truncated.
   uint64_t last_lsn() const noexcept { return last_lsn_; }
   void AdvanceTo(uint64_t lsn);
-  // Renames every segment to "damaged-...", for later inspection. Until then, KeepAll makes
-  // TruncateThrough keep segments whose records are stored elsewhere.
+  // Renames every segment to "damaged-...", for later inspection. Until SetAside is called, KeepAll
+  // makes TruncateThrough keep all segments, even those whose records are stored elsewhere.
   void SetAside();
   void KeepAll() noexcept { keeps_all_ = true; }
   // Removes every segment, when their records are stored elsewhere.
@@ -73,13 +73,13 @@ class PushLog {
   // kCorrupt if the file was truncated. Then nothing counts as written, and the same call may be
   // repeated.
   void Append(std::span<const Push* const> pushes, const ParallelFor& parallel_for = RunAll);
-  // Allocates memory for `count` segments and keeps it, so that the log can be written when the
-  // tmpfs is full; maps the first of them, so that the first push does not wait for that. For a log
-  // in memory, after Recover. Throws Error(kOverloaded).
+  // Allocates memory for `count` segments and keeps it, so that the log can be written even when
+  // the tmpfs is full. Also maps the first of these segments, so that the first push does not wait
+  // for that. Only for a log in memory; call it after Recover. Throws Error(kOverloaded).
   void KeepSegments(size_t count);
   // Removes the segments that have only records up to `lsn`, or keeps their files for reuse. The
-  // size of all files, kept and in use, is limited to the size that was in use before this call, or
-  // to seven eighths of the last limit if that is more.
+  // size of all files, kept and in use, is limited to the size that was in use before this call and
+  // one more segment, or to seven eighths of the last limit if that is more.
   void TruncateThrough(uint64_t lsn);
 
   const std::string& directory() const noexcept { return directory_; }

@@ -38,9 +38,9 @@ class WriteBarrier {
   void Submit(std::shared_ptr<Table> table, const Push& push, Pipeline::Done done);
 
   // Returns the time until this job may hold pushes, if no hold is active now. After a hold, pushes
-  // go on for as long as pushes have waited for it, and for twice as long before the same job may
-  // hold them again. So pushes pass for at least half of the time, and a job that holds pushes
-  // again and again leaves room for the holds of other jobs.
+  // pass for at least as long as they waited for that hold, or for twice as long before the same
+  // job may hold them again. So pushes pass for at least half of the time, and a job that holds
+  // pushes again and again leaves room for the holds of other jobs.
   std::chrono::milliseconds TimeToNextHold(const std::string& job) const;
 
  private:
@@ -60,7 +60,8 @@ class WriteBarrier {
   Pipeline& pipeline_;
   const uint64_t max_bytes_;
   mutable Mutex mutex_;  // not held during calls of the pipeline
-  // A push waits, the calls of Pipeline::Submit have returned, or a hold has ended.
+  // Notified when a first push waits, when all calls of Pipeline::Submit have returned, and when a
+  // hold is released or has expired.
   CondVar changed_;
   bool closed_ GRAPHD_GUARDED_BY(mutex_) = false;
   // Calls of Pipeline::Submit that have not returned.
@@ -72,7 +73,7 @@ class WriteBarrier {
   // The arrival of the first push that has to wait for the present hold.
   std::optional<Clock::time_point> first_wait_ GRAPHD_GUARDED_BY(mutex_);
   Clock::time_point opened_ GRAPHD_GUARDED_BY(mutex_);
-  Clock::duration waited_ GRAPHD_GUARDED_BY(mutex_){};  // the wait of its first push
+  Clock::duration waited_ GRAPHD_GUARDED_BY(mutex_){};  // the time that its first push waited
 };
 
 // Keeps a barrier closed while it lives, but no longer than its options say: a checkpoint that

@@ -68,7 +68,7 @@ Arena::Arena(const std::string& name, Shape shape, const Files* files)
     lsns_ = HugeArray<uint64_t>(num_pages(), "the numbers of pages");
   }
   reader_fd_ = OpenFile(StrCat("/proc/self/fd/", fd_.get()), O_RDONLY);
-  // Every reader reads the words; they are small.
+  // Allocate the words at once, because every reader reads them and they are small.
   Allocate(fd_.get(), 0, (num_pages() + 1) * sizeof(uint64_t));
   std::byte* base = MapAligned(fd_.get(), mapped_, PROT_READ | PROT_WRITE, MAP_SHARED);
   if (base == nullptr) {
@@ -94,7 +94,7 @@ Arena::Arena(const std::string& name, Shape shape, const Files* files)
                              [this] { return room(); }});
   states_ = OpenStates(shape.state_floats, kept);
   states_.memory = MemoryOf(states_, kept);
-  // Last, because the destructor would not take it back if this function threw.
+  // This comes last: if something after it threw, no destructor would take the promise back.
   if (pages == ArrayMemory::Pages::kHuge) SetPromise(2 * values);
 }
 
@@ -117,7 +117,7 @@ void Arena::SetPromise(uint64_t bytes) noexcept {
   all_promises += bytes - promise_.exchange(bytes);
 }
 
-// The memory was allocated, and is no longer available to others.
+// Reduces the promise by memory that was allocated, and thus is no longer counted as available.
 void Arena::ReducePromise(uint64_t bytes) noexcept {
   uint64_t before = promise_.load();
   while (!promise_.compare_exchange_weak(before, before - std::min(before, bytes))) {
@@ -275,7 +275,8 @@ uint64_t Arena::MaxBytesOf(uint64_t page) const noexcept {
          states_.memory->MaxBytes(states.begin, states.end);
 }
 
-// Finds out whether the files still have their sizes. Allocating would hide that they have not.
+// Finds out whether the files still have their sizes. It is called before memory is allocated,
+// because that would enlarge a truncated file again.
 void Arena::CheckSizes() const {
   const auto has = [](const UniqueFd& fd, uint64_t bytes) {
     struct stat info {};
@@ -339,7 +340,7 @@ void Arena::Reserve(uint64_t page, uint64_t& taken) {
 // earlier process had allocated and written them. Pages of a PersistentArena are never evicted.
 void Arena::CheckThere() const {
   const auto has = [this](const UniqueFd& fd, uint64_t begin, uint64_t end, uint64_t& hole) {
-    if (hole <= begin) {  // the first hole that is not before
+    if (hole <= begin) {  // find the first hole at or after `begin`
       const off_t found = ::lseek(fd.get(), static_cast<off_t>(begin), SEEK_HOLE);
       if (found < 0) ThrowErrno("can't look for holes in the files of", path_);
       hole = static_cast<uint64_t>(found);
@@ -356,7 +357,7 @@ void Arena::CheckThere() const {
     if ((word & kPageResident) != 0) {
       there = has(fd_, offset + values.begin, offset + values.end, value_hole) &&
               has(lsns_fd_, lsn_at, lsn_at + sizeof(uint64_t), lsn_hole);
-    } else if ((word & kPageLocked) == 0) {  // else it was just being loaded
+    } else if ((word & kPageLocked) == 0) {  // a locked page was just being loaded
       there = lsn(page) == 0;
     }
     if (!there) {
@@ -395,7 +396,7 @@ uint64_t Arena::TakeOver(const std::function<void()>& roll_back) {
       UnlockAbsent(page, word);
       continue;
     }
-    // Counts as a change, because a reader may have begun before.
+    // Count this as a change of the page, because a reader may have begun to copy a row before.
     Unlock(page, word);
     const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
     taken += value_memory_->Count(values.begin, values.end) +

@@ -49,7 +49,7 @@ class Arena {
     std::string path = {};    // the path of the file
     std::unique_ptr<ArrayMemory> memory = {};
     std::vector<bool> has_memory = {};  // by page; only until AdoptStates
-    uint64_t taken = 0;                 // the memory of these pages
+    uint64_t taken = 0;                 // bytes of these pages
   };
 
   // Maps address space only; Reserve allocates the memory of each page. `name` is shown in
@@ -75,8 +75,8 @@ class Arena {
 
   std::atomic<uint64_t>& word(uint64_t page) noexcept { return words_[page]; }
   const std::atomic<uint64_t>& word(uint64_t page) const noexcept { return words_[page]; }
-  // Counts the begins and ends of restores from a checkpoint. The count is odd during a restore,
-  // when readers must not use rows that they have read.
+  // Returns how many times a restore from a checkpoint has begun or ended. The number is odd during
+  // a restore, when readers must not use rows that they have read.
   uint64_t restores() const noexcept { return words_[num_pages()].load(std::memory_order_acquire); }
   // Called by one thread at a time.
   void SetRestoring(bool restoring) noexcept {
@@ -153,14 +153,15 @@ class Arena {
   // marks the pages of lost rows as absent. The table must not be changed or written to the disk
   // any more, and the files are left unchanged, so that the next process sees the damage.
   //
-  // Returns whether rows, states or sequence numbers may be lost. The caller prevents AdoptStates.
+  // Returns whether rows, states or sequence numbers may be lost. AdoptStates must not run
+  // meanwhile.
   bool damaged() const noexcept { return rows_damaged() || states_.guard.damaged(); }
   // Returns whether rows or sequence numbers may be lost. Any thread may call it.
   bool rows_damaged() const noexcept {
     return rows_guard_.damaged() || lsns_guard_.damaged() || shrunk_.load();
   }
   // Returns what has happened to the files: they were removed, replaced or truncated; or an empty
-  // text. The caller prevents AdoptStates.
+  // text. AdoptStates must not run meanwhile.
   std::string WhatHappened() const;
   // Marks as absent the pages whose values are no longer in the file. If it finds rows that were
   // lost since its last call, it lowers the offset that dropped_from() returns.

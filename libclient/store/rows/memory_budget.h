@@ -84,9 +84,9 @@ class MemoryBudget {
   // Allocates memory without waiting, even beyond the budget; the next Allocate then evicts pages.
   void ForceAllocate(uint64_t bytes) noexcept;
 
-  // Waits, in order of arrival, until the pages of all pushes being applied fit together with
-  // these, and reserves their memory. Throws Error(kOverloaded) if they never fit, or if there is
-  // no progress for a minute.
+  // Waits, in order of arrival, until the pages of a push, `bytes` in total, fit together with the
+  // pages of all pushes being applied, and reserves the memory for them. Throws Error(kOverloaded)
+  // if they never fit, or if there is no progress for a minute.
   void Reserve(uint64_t bytes, size_t pages, const std::string& table);
   void Unreserve(uint64_t bytes) noexcept;
 

@@ -205,7 +205,7 @@ class PageDb::Flushes final : public rocksdb::EventListener {
     if (error.IsNoSpace()) *auto_recovery = false;
   }
 
-  // The progress of RocksDB's threads is that of threads that wait for them (WithHelpers).
+  // RocksDB's threads count progress for the threads that wait for them (WithHelpers).
   bool ShouldBeNotifiedOnFileIO() override { return true; }
   void OnFileReadFinish(const rocksdb::FileOperationInfo&) override {
     WatchedThread::CountProgress();
@@ -258,7 +258,8 @@ class PageDb::PatientFiles final : public rocksdb::FileSystemWrapper {
     return Reading::now() ? open() : Wait(open);
   }
 
-  // While it lives, files that this thread opens for reading are not waited for.
+  // While an object of this class exists, this thread does not wait for descriptors when it opens
+  // files for reading.
   class Reading {
    public:
     Reading() noexcept { depth_++; }
@@ -318,8 +319,8 @@ constexpr uint64_t kLevelBytes = uint64_t{2} << 30;  // the size of level 1
 
 // Returns how many files of level 0, each of a write buffer, are compacted together. Pages change
 // in no order, so a compaction rewrites nearly all of level 1, however little is in level 0. So
-// files are collected until they have about as many bytes, or until there are so many that reads,
-// which ask each file's Bloom filter, would take longer.
+// files are collected until they have about as many bytes as level 1, or until there are so many
+// that reads, which ask each file's Bloom filter, would take longer.
 int FilesToCompact(uint64_t buffer_bytes) {
   return static_cast<int>(std::clamp<uint64_t>(kLevelBytes / buffer_bytes, 4, 32));
 }
@@ -552,7 +553,7 @@ void PageDb::Flush() {
     }
     return status;
   });
-  // A full disk may have stopped compaction alone. Without that, this does nothing.
+  // A full disk may have stopped compaction alone. If it has not, this does nothing.
   db_->Resume().PermitUncheckedError();
 }
 

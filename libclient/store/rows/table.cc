@@ -181,8 +181,8 @@ void Table::Load(uint64_t page, MemoryBudget::Allocation& memory) {
   }
 }
 
-// Computes rows in `buffer`, because an allocation here could fail after the page's memory was
-// counted.
+// Computes rows in `buffer`, which the caller has allocated: an allocation here could fail after
+// the page's memory was counted.
 void Table::FillWithFirstValues(uint64_t page, std::vector<std::byte>& buffer) {
   const int64_t begin = static_cast<int64_t>(page) * kPageRows;
   const int64_t end = begin + arena_.rows_of(page);
@@ -307,7 +307,8 @@ void Table::CheckUndamaged() const {
 
 void Table::Read(std::span<const int64_t> rows, std::byte* out) {
   for (const int64_t row : rows) CheckRow(row);
-  // Rows that were lost when the memory was truncated are zeros: they are read again.
+  // Rows that were lost because the memory was truncated are read as zeros. In this case, the pages
+  // are dropped and all rows are read again.
   for (uint64_t dropped = arena_.dropped_from();;) {
     ReadAll(rows, out);
     if (!arena_.rows_damaged()) return;
@@ -574,7 +575,7 @@ uint64_t Table::NextDirty(uint64_t page) const noexcept {
 }
 
 void Table::Written(uint64_t page) noexcept {
-  uint8_t taken = kWriting;  // unless it has changed again
+  uint8_t taken = kWriting;  // a page that has changed again stays kChanged
   dirty_[page].compare_exchange_strong(taken, kClean, std::memory_order_release,
                                        std::memory_order_relaxed);
 }

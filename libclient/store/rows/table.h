@@ -76,14 +76,14 @@ class Table : public Evictable {
   // Loads pages that are not in memory, from `page` on, ahead of need: about as many as fit in a
   // huge page. Returns the page after the last one, or num_pages. Throws as Touch.
   uint64_t Prepare(uint64_t page);
-  // Sets whether somebody calls Prepare for all pages. Read then computes rows that were never
-  // used.
+  // Sets whether somebody calls Prepare for all pages. If so, Read computes rows that were never
+  // used, instead of loading their pages.
   void SetPreparing(bool preparing) noexcept {
     preparing_.store(preparing, std::memory_order_relaxed);
   }
   bool is_preparing() const noexcept { return preparing_.load(std::memory_order_relaxed); }
-  // Returns what resident_bytes() will be, about, once all pages are loaded; 0 if nobody loads them
-  // ahead of need.
+  // Returns approximately what resident_bytes() will be once all pages are loaded; 0 if nobody
+  // loads them ahead of need.
   uint64_t preparing_bytes() const noexcept;
   // See ArrayMemory::CollapseOnePage.
   bool CollapseOnePage() {
@@ -109,11 +109,10 @@ class Table : public Evictable {
   Pins Pin(const Push& push, const RowOrder& order);
 
   // Applies the push to the rows at `positions`, which are in the order of RowOrder. The pages of
-  // the rows must be pinned, unless no other thread uses the table, and no other call of Apply may
-  // change them at the same time.
-  // A page changes atomically, together with the sequence number of its last push. Pages that have
-  // seen this push are skipped, so a push may be replayed. Throws Error(kCorrupt) if the memory was
-  // truncated; the push may be applied in part then.
+  // the rows must be pinned, unless no other thread uses the table. No other call of Apply may
+  // change these pages at the same time. A page changes atomically, together with the sequence
+  // number of its last push. Pages that have seen this push are skipped, so a push may be replayed.
+  // Throws Error(kCorrupt) if the memory was truncated; the push may be applied in part then.
   void Apply(const Push& push, std::span<const uint32_t> positions, Scratch& scratch);
 
   // Reads every page that RocksDB has, in one pass, and loads it if there is memory. Damaged pages
@@ -150,9 +149,9 @@ class Table : public Evictable {
   uint64_t evictable_pages() const noexcept override { return arena_.num_pages(); }
   Outcome Evict(uint64_t page, uint64_t& freed) noexcept override;
 
-  // Changes of the description, called by one thread at a time, which stores them on the disk
-  // first. MakeStates allocates the state of a table that has none, AdoptStates gives it to the
-  // rows, as zeros. Throw Error(kOverloaded).
+  // These functions change the description. One thread at a time calls them, and stores the new
+  // description on the disk before it changes the table. MakeStates allocates the state of a table
+  // that has none; AdoptStates gives it to the rows, as zeros. Both throw Error(kOverloaded).
   Arena::States MakeStates(OptimizerState state) const;
   void AdoptStates(OptimizerState state, Arena::States states);
   void SetAttributes(const std::string& attributes);
@@ -190,8 +189,8 @@ class Table : public Evictable {
       GRAPHD_REQUIRES_SHARED(states_mutex_);
   void FirstValues(int64_t row, std::span<std::byte> out) const;
   void ReadRow(int64_t row, std::byte* out);
-  // Returns whether pages that are not in memory were never there, nor in RocksDB. If the memory
-  // was truncated, pages that were lost are an exception.
+  // Returns whether pages that are not in memory have never been in memory or in RocksDB. Pages
+  // that were lost because the memory was truncated are an exception.
   bool AbsentPagesAreUnused() const noexcept { return new_ && !memory_.bounded(); }
   template <size_t kLines>  // cache lines of a row (WithLines)
   void ApplyEach(const Push& push, std::span<const uint32_t> positions, Scratch& scratch)
@@ -224,7 +223,8 @@ class Table : public Evictable {
   Arena arena_;
   std::vector<std::atomic<uint8_t>> dirty_;
   // If there is a memory budget: how many pushes use a page, and whether this process read or wrote
-  // it since the clock's hand passed (reads by processes that map the memory are not seen).
+  // it since the hand of MemoryBudget's clock last passed it (reads by processes that map the
+  // memory are not seen).
   std::vector<std::atomic<uint32_t>> pins_;
   std::vector<std::atomic<uint8_t>> referenced_;
   std::atomic<uint64_t> used_ = 0;

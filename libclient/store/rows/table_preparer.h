@@ -11,7 +11,8 @@
 namespace graphd::store {
 
 // The maximum time for which an optimiser that begins to train a table waits until its memory is
-// prepared. Its first step would have to wait about as long: it uses most huge pages of a table.
+// prepared. Without this wait, the first step of the optimiser would take about as much longer,
+// because it uses most huge pages of the table.
 inline constexpr std::chrono::seconds kLongestPreparation{5};
 
 // A thread that loads the pages of new tables ahead of need, table after table, so that few pushes

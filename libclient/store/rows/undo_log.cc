@@ -46,7 +46,7 @@ UndoLog::UndoLog(const std::string& path, bool kept) : path_(path) {
   }
 }
 
-// A process that is killed at any point leaves a file in which this finds nothing.
+// Finds no damage in the file of a process that was killed, whatever it was doing.
 std::string UndoLog::FindDamage(uint64_t file_bytes) const {
   const Header& h = header();
   if (file_bytes < kHeaderBytes) return StrCat(path_, " was truncated to ", file_bytes, " bytes");

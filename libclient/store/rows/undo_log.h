@@ -13,11 +13,11 @@
 
 // An undo log in a file of a tmpfs: the rows of a page as they were before a thread began to change
 // them. With a PersistentArena, the next process rolls back the change that this one was making
-// when it was killed, and replays the push. Stores are only kept in program order, which is enough:
-// the stores of a killed process reach memory in their order, unlike those of a machine that loses
-// power. The header ends with a magic number, and each row with a mark, so that a file that
-// somebody else has truncated, and perhaps extended again, is not mistaken for one without a
-// change. One thread.
+// when it was killed, and replays the push. The code only keeps its writes to memory in program
+// order, which is enough: the writes of a killed process reach memory in that order, unlike those
+// of a machine that loses power. The header ends with a magic number, and each row with a mark. So
+// a file that somebody else has truncated, and perhaps extended again, is not mistaken for a log
+// without an unfinished change. Used by one thread.
 
 namespace graphd::store {
 
@@ -47,7 +47,7 @@ class UndoLog {
     return reserved_ - kHeaderBytes - kPageRows * kRowExtra;
   }
 
-  // Returns whether changes may not have been saved, because the file was truncated.
+  // Returns whether some rows may be missing in the log, because the file was truncated.
   bool damaged() const noexcept { return guard_.damaged(); }
   // Returns what has happened to the file, or an empty text. Any thread.
   std::string Damage() const;
@@ -82,8 +82,9 @@ class UndoLog {
         std::memory_order_seq_cst);  // keeps the stores of Begin after this one
   }
 
-  // The change that an earlier process had not finished, if nothing of it was lost. The other
-  // methods need any().
+  // These methods describe the change that an earlier process had not finished. any() returns
+  // whether there is such a change, of which nothing was lost; the other methods may only be called
+  // if there is.
   bool any() const noexcept {
     return found_damage_.empty() && header().rows.load(std::memory_order_acquire) != 0;
   }
