@@ -13,13 +13,14 @@
 
 namespace graphd {
 
-// Returns the stamps of the files that the partitions are loaded from. Throws as FileStamp::Of.
+// Returns the stamps of the files that the partitions are loaded from. Throws as FileStamp::Of
+// does.
 std::vector<FileStamp> StampDataFiles(const PartConfig& config, std::span<const PartId> parts);
 
 // Returns a number that identifies the data of these files; it is never 0. It is a hash of the
-// contents of JSON files, which have a checksum of each array in the native format, and of the
-// sizes and times of other files. Equal copies on other machines have the same number. Throws
-// Error(kIo) if a file can't be read.
+// sizes and modification times of all files, and of the contents of JSON files, which have a
+// checksum of each array in the native format. Copies on other machines that have kept the times
+// have the same number. Throws Error(kIo) if a file can't be read.
 uint64_t DataHash(const std::vector<FileStamp>& files);
 // Returns the hash as 16 hexadecimal digits, as it is shown to people and written to files.
 std::string Fingerprint(uint64_t data_hash);

@@ -24,12 +24,12 @@ std::vector<std::string> WriteLabelTexts(const std::string& directory,
 std::string FindLabelTexts(const PartConfig& config, const std::string& type,
                            const std::string& feature);
 
-// Returns the paths of all such files beside a part config, in ascending order: those of the
-// features that the partitions on this machine have, whose headers are read. Files of a graph whose
-// name begins with that of this one are not among them.
+// Returns the paths of the files of labels' texts beside a part config, in ascending order. Reads
+// the headers of the partitions on this machine and looks for a file for each of their features, so
+// the files of a graph whose name merely begins with this graph's name are left out.
 std::vector<std::string> ListLabelTexts(const PartConfig& config);
 
-// Copies the files of a part config beside another one of the same graph name.
+// Copies the files of labels' texts of a part config to a directory, for the same graph name.
 void CopyLabelTexts(const PartConfig& config, const std::string& directory);
 
 // Removes the files that an earlier graph of this name has left.

@@ -18,15 +18,16 @@ std::string NodeNamesFileName(const std::string& graph_name, const std::string& 
 // Removes the files of node names that an earlier graph of that name has left.
 void RemoveNodeNames(const std::string& directory, const std::string& graph_name);
 
-// Removes the files "<graph_name>.<any><ending>" from a directory, and the temporary files of them
-// that an interrupted run has left.
+// Removes the files "<graph_name>.<any><ending>" from a directory, and the temporary files that an
+// interrupted run has left while it wrote such files.
 void RemoveListFiles(const std::string& directory, const std::string& graph_name,
                      const std::string& ending);
 
 // Copies a file of node names. The copy gets its name when it is complete and on the disk.
 void CopyNames(const std::string& from, const std::string& to);
 
-// Returns the existing files beside a part config, by NodeTypeId; "" for types without a file.
+// Returns the paths of the existing files beside a part config, by NodeTypeId; "" for types without
+// a file.
 std::vector<std::string> FindNodeNames(const PartConfig& config);
 
 // Writes the file of each node type that has names, or copies the existing file. Returns the paths
@@ -35,7 +36,7 @@ std::map<std::string, std::string> WriteNodeNames(const std::string& directory,
                                                   const std::string& graph_name,
                                                   const RawGraph& graph);
 
-// Copies the files of a part config beside another one of the same graph name and the same orig_id.
+// Copies the files of a part config to a directory, for a graph with the same name and orig_id.
 void CopyNodeNames(const PartConfig& config, const std::string& directory);
 
 }  // namespace graphd

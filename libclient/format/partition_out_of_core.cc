@@ -48,7 +48,7 @@ constexpr const char* kStartedAgain = "started_again";
 std::string StateDirectory(const PartitionOptions& options) {
   namespace fs = std::filesystem;
   if (options.output.empty()) return "";  // CheckPartitionOptions refuses it
-  // The paths that the state has must hold for a run with another current directory.
+  // Paths in the state must stay valid for a later run with another current directory.
   const std::string output = fs::weakly_canonical(fs::absolute(options.output)).string();
   return JoinPath(output, options.graph_name + kStateEnding);
 }
@@ -79,7 +79,7 @@ ordered_json KeyOf(const GraphSource& source, const PartitionOptions& options) {
   ordered_json key;
   key["version"] = kStateVersion;
   key["the program's version"] = GRAPHD_VERSION;
-  // The state has absolute paths, which are those of other files if the output was moved.
+  // The state has absolute paths, which would lead to other files if the output was moved.
   key["the directory"] = StateDirectory(options);
   // A restart of the machine loses files that were not synced, so the state can't be used then.
   key[kMachineStart] = BootId();
@@ -239,9 +239,10 @@ class OutOfCore {
       for (const auto& json : list) edges_.push_back(SpilledEdges::FromJson(json, path));
       const bool fit = std::all_of(edges_.begin(), edges_.end(),
                                    [&](const SpilledEdges& e) { return e.memory() <= work_; });
-      // Runs for more memory can't be sorted in less; but they may not be needed any more.
+      // Runs that were formed for more memory can't be sorted in less. This does not matter if the
+      // edges of all partitions have already been written.
       if (fit || AllHave(EdgesName)) return;
-      // The list must go first: the files that it describes are overwritten.
+      // Remove the list first, because the files that it describes will be overwritten.
       std::filesystem::remove(state_.Path(kEdges));
       edges_.clear();
     }
@@ -328,7 +329,7 @@ class OutOfCore {
     NativeHeader nodes = ReadNativeHeaderFile(state_.Path(NodesName(part)), "");
     // The order is that of WritePartition.
     header.segments.insert(header.segments.begin() + 1, std::move(nodes.segments.at(0)));
-    // A header that is there may be that of another graph.
+    // An existing header may belong to another graph.
     const std::string path = JoinPath(Directory(part), kNativeHeaderFile);
     if (!FileExists(path) || ReadTextFile(path) != NativeHeaderText(header)) {
       PublishPartition(Directory(part), header);
@@ -368,7 +369,7 @@ PartitionSummary PartitionOutOfCore(const GraphSource& source, const PartitionOp
     const std::string directory = StateDirectory(options);
     if (!options.force) RunState::CheckNoOther(directory, key);
     PartitionOptions checked = options;
-    // A run that continues finds what it has written itself.
+    // A run that continues finds its own earlier output, which must not count as another graph.
     const bool wrote = RunState::MatchesButForStart(directory, key) &&
                        (FileExists(JoinPath(directory, kCleared)) ||
                         FileExists(JoinPath(directory, kStartedAgain)));

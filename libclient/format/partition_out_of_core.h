@@ -30,11 +30,11 @@ struct GraphSource {
   std::function<RawGraph(SpillFiles& spill, const StepProgress& progress)> read;
 };
 
-// Partitions the graph with at most `memory` bytes of resident memory, those of the program and of
-// mapped files included. Throws as PartitionGraph does; Error(kInvalid) for DGL's format and for
-// several trainers per machine; Error(kOverloaded), which names the least amount that is needed, if
-// `memory` is too small or the disk has too little room; Error(kExists) if the directory has the
-// state of another run and options.force is not set.
+// Partitions the graph with at most `memory` bytes of resident memory, including the memory of the
+// program and of mapped files. Throws as PartitionGraph does; Error(kInvalid) for DGL's format and
+// for several trainers per machine; Error(kOverloaded), which names the least amount that is
+// needed, if `memory` is too small or the disk has too little room; Error(kExists) if the directory
+// has the state of another run and options.force is not set.
 PartitionSummary PartitionOutOfCore(const GraphSource& source, const PartitionOptions& options,
                                     uint64_t memory);
 

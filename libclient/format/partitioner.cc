@@ -169,9 +169,10 @@ void CheckPartitionOptions(const PartitionOptions& options) {
   }
 }
 
-// Interrupted runs would go on with their states and take the new partitions for their own.
-// Removes the part config first of all files, so that an interrupted run leaves no graph that looks
-// complete; also removes partitions beyond the new number, which would seem to belong to it.
+// Removes the states of interrupted runs, because these runs would otherwise continue and take the
+// new partitions for their own. Removes the part config first of all files, so that an interrupted
+// run leaves no graph that looks complete. Also removes partitions beyond the new number, which
+// would seem to belong to the new graph.
 void ClearOutput(const PartitionOptions& options, const std::string& keep) {
   MakeDirectories(options.output);
   RunState::RemoveOthers(options.output, keep);

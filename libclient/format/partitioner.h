@@ -61,8 +61,8 @@ void CheckPartitionOptions(const PartitionOptions& options);
 void CheckPartitionInput(const RawGraph& graph, const PartitionOptions& options);
 
 // Creates the output directory. If it exists, removes the files of an earlier graph of that name,
-// all partitions and the states of interrupted runs (partition_out_of_core.h) from it; `keep` is
-// the directory of the state that stays. Throws Error(kExists) if another process uses a state.
+// all partitions, and the states of interrupted runs (partition_out_of_core.h) from it, except the
+// state in the directory `keep`. Throws Error(kExists) if another process uses a state.
 void ClearOutput(const PartitionOptions& options, const std::string& keep = "");
 
 // Removes the temporary files that an interrupted run may have left while it wrote the part config,

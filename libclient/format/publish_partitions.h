@@ -19,10 +19,11 @@ struct PublishOptions {
 // long part begins, with counts of 0 if they are not known yet.
 void CheckPublishing(const GraphPlan& plan, const PublishOptions& options);
 
-// Moves the partitions and names to the output, in place of an earlier graph there, writes the part
-// config, last, and returns its path. The owner of `staging` removes it. Throws
-// Error(kCorrupt) or Error(kNotFound) if a partition is not complete; then the output is left as it
-// is. After an error of the operating system, what was not moved is still in `staging`.
+// Moves the partitions and names to the output, where they replace an earlier graph, writes the
+// part config at the end, and returns its path. The directory `staging` remains; its owner must
+// remove it. Throws Error(kCorrupt) or Error(kNotFound) if a partition is not complete; then the
+// output is left as it is. After an error of the operating system, the files that were not moved
+// are still in `staging`.
 std::string PublishPartitions(const GraphPlan& plan, const PublishOptions& options);
 
 }  // namespace graphd

@@ -15,8 +15,9 @@
 
 namespace graphd {
 
-// The maximum length of the lists of a feature. It is bounded because a row without a list takes as
-// much memory as other rows, but nothing in the input.
+// The maximum length of the lists of a feature. Without this bound, a small input could require
+// much memory: a row without a list may take nothing in the input, but as much memory as other
+// rows.
 inline constexpr int64_t kMaxListSize = int64_t{1} << 20;
 
 struct ArrowBuffer {
@@ -79,8 +80,8 @@ class ArrowStream {
 };
 
 // Checks a column's numbers of rows, nulls and buffers. CheckColumn does this, too, but a part of a
-// column (Slice) no longer has all of these numbers: check them before Slice is called. Throws
-// Error(kCorrupt).
+// column (Slice) has lost some of these numbers, so the whole column must be checked before Slice
+// is called. Throws Error(kCorrupt).
 void CheckCounts(const ArrowColumn& column, const std::string& name);
 
 // Checks everything that the functions above rely on: numbers of buffers and children, sizes where

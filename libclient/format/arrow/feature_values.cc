@@ -35,12 +35,13 @@ bool IsFloat(DType dtype) {
   return dtype == DType::kFloat16 || dtype == DType::kFloat32 || dtype == DType::kFloat64;
 }
 
-// Texts of which most are different are probably not labels. Fewer are not counted.
+// If a column has more than this many different texts and most rows have different ones, the texts
+// are probably not labels.
 constexpr uint64_t kManyTexts = 65536;
 
-// The most memory for the texts of a column: whether most are different is known at its end only.
-// It also bounds the labels to numbers that float32, the dtype of a column with empty cells, holds
-// exactly.
+// The most memory for the texts of a column. There is a limit because whether most texts are
+// different is known only at the end of the column. It also bounds the labels to numbers that
+// float32, the dtype of a column with empty cells, holds exactly.
 constexpr uint64_t kMostTextMemory = uint64_t{256} << 20;
 constexpr uint64_t kMemoryPerText = 20;  // besides its bytes (NameTable)
 
@@ -56,7 +57,7 @@ std::optional<DType> PlainDType(const ArrowType& type) {
 
 }  // namespace
 
-// Chooses the memory by the types of the first rows.
+// Chooses by the types of the first rows whether `typed_` or `numbers_` holds the numbers.
 void FeatureValues::Start(const Batch& batch) {
   started_ = true;
   bool plain = true;
@@ -68,7 +69,8 @@ void FeatureValues::Start(const Batch& batch) {
     plain = plain && dtype.has_value() && (c == 0 || own == common);
     common = own;
   }
-  // Text has no dtypes: only float32 has the same numbers with and without one.
+  // With kAsText, the dtype must be the one that the same numbers would get as text, which is known
+  // at once for float32 only.
   if (plain && (kept_ || common == DType::kFloat32)) {
     typed_.emplace(common, spill_);
   } else {
@@ -117,7 +119,8 @@ bool FeatureValues::AppendAlike(std::span<const ArrowColumn* const> columns) {
   return true;
 }
 
-// Takes over the first rows without a copy, if they are what would be copied.
+// Takes over the first rows without a copy, if a copy would have the same bytes. Returns whether it
+// did.
 bool FeatureValues::Keep(const ArrowColumn& column, const std::shared_ptr<void>& owner) {
   const size_t before = typed_ ? typed_->num_elements() : numbers_->size();
   const ArrowType& type = *column.type;

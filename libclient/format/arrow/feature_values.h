@@ -36,8 +36,8 @@ class FeatureValues {
 
   // Accepts text that is not a number: if the first cell that is not empty is not a number, all
   // cells become labels. Dictionaries of text are always accepted. Has no effect on masks, which
-  // are the features whose names end in "_mask": the labels of "yes" and "no" would be a mask, but
-  // an inverted one if "yes" comes first.
+  // are the features whose names end in "_mask": "yes" and "no" would get the labels 0 and 1 in the
+  // order of their first appearance, so a mask in which "yes" comes first would be inverted.
   void AcceptTexts() noexcept { accepts_texts_ = !is_mask(); }
 
   // Appends a cell of text. Returns false if it can't be appended; Problem says why.
@@ -83,7 +83,7 @@ class FeatureValues {
 
  private:
   struct Batch;
-  // A range of rows that is taken over as it is, unless more rows follow.
+  // A range of rows that becomes the tensor without a copy, unless more rows follow.
   struct Pending {
     ArrowType type;
     ArrowColumn column;

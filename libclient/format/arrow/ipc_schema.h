@@ -8,7 +8,8 @@
 namespace graphd {
 
 // Returns the columns of a schema message. Throws Error(kCorrupt), or Error(kInvalid) for
-// big-endian data and types of which a reader would not know the buffers.
+// big-endian data and for unknown types, because a reader would not know which buffers their
+// columns have.
 std::vector<ArrowField> ReadIpcSchema(const FlatTable& schema);
 
 }  // namespace graphd

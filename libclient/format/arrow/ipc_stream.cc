@@ -18,8 +18,8 @@ namespace {
 
 constexpr uint64_t kMaxMetadata = 16 << 20;
 constexpr uint64_t kMaxBody = uint64_t{1} << 40;
-// Rows of a batch, and nulls of a column without buffers: neither takes bytes in a stream. Other
-// columns are as long as their bytes allow.
+// The maximum number of rows of a batch, and of nulls in a column without buffers, because neither
+// takes bytes in a stream. The lengths of other columns are limited by their bytes.
 constexpr int64_t kMaxBatchRows = 1 << 24;
 constexpr size_t kPiece = 256 << 10;
 

@@ -55,7 +55,7 @@ ArrowType ArrowOther(ArrowKind kind, std::string words, int buffers);
 // that is not a number.
 ArrowType ArrowTypeOfFormat(std::string_view format);
 
-// Nesting of types that readers accept.
+// The maximum depth of nested types that readers accept.
 constexpr int kMaxArrowDepth = 16;
 
 }  // namespace graphd

@@ -32,8 +32,8 @@ struct DglStructure {
 std::shared_ptr<const Segment> BuildDglCsc(const DglStructure& structure,
                                            const std::string& segment_name);
 
-// Returns the layout of that segment; each edge type has edge_rows unless `without_rows` excludes
-// it.
+// Returns the layout of the segment that BuildDglCsc builds; each edge type has edge_rows unless
+// `without_rows` excludes it.
 SegmentLayout DglCscLayout(const GraphMeta& meta, PartId part,
                            const std::vector<bool>& without_rows);
 

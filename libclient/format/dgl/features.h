@@ -28,8 +28,8 @@ class DglFeatures {
   const SegmentLayout& layout() const noexcept { return layout_; }
 
   // Reads the rows into a new segment. `file_rows` gives, for each owned object by position
-  // (owned.h), the row within its type in the file; empty if both agree. Calls `progress` with the
-  // bytes of each slice read.
+  // (owned.h), its row within its type in the file; it is empty if the file has the rows in the
+  // order of positions. Calls `progress` with the bytes of each slice read.
   std::shared_ptr<const Segment> Load(const std::string& segment_name,
                                       const std::vector<uint64_t>& file_rows,
                                       const std::function<void(uint64_t)>& progress) const;

@@ -22,7 +22,7 @@
 //   coo     u64 0xDD61FFD305DFF127, i64 cols, i64 rows, array src, dst, null, bool, bool
 //   compressed  u64 0xDD6CD31205DFF127, i64 cols, i64 rows, array indptr, indices, ids, bool
 //
-// The formats are 2^32 | bits (1 coo, 2 csr, 4 csc), or below 2^32 one format (1, 2, 3).
+// A formats field is 2^32 | bits (1 coo, 2 csr, 4 csc) or, if below 2^32, one format (1, 2, 3).
 
 namespace graphd {
 

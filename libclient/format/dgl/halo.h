@@ -81,7 +81,8 @@ class DglHalo {
   // Calls f(homogeneous id, new id) for the stored nodes of a type that `owner` owns.
   template <class F>
   void ForEachNodeOf(PartId owner, NodeTypeId type, F&& f) const;
-  // Like ForEachInEdge, but only for the stored edges, with their local ids: next++.
+  // Does the same as ForEachInEdge for the stored edges only. `next` is the local id of the next
+  // edge.
   template <class F>
   void ForEachInEdgeHere(EdgeTypeId e, PartId owner, int64_t dst_new, int64_t dst_homo,
                          int64_t& next, F&& f) const;

@@ -48,8 +48,9 @@ class DglOwned {
   size_t Local(size_t position) const noexcept {
     return in_order() ? position : static_cast<size_t>(local_[position]);
   }
-  // Returns, by position, the rank in local order among the owned objects of its type, which is the
-  // row of its features in the file. Empty if in_order(): the row is the local row then.
+  // Returns, for each owned object by position, its rank in local order among the owned objects of
+  // its type. This rank is the row of its features in the file. Returns an empty vector if
+  // in_order(), because the rank is then the local row.
   std::vector<uint64_t> FileRows(const IdMap& map, PartId part) const;
 
  private:

@@ -81,7 +81,8 @@ void SummarizeItems(const ArrowColumn& items, int64_t begin, int64_t end, Column
       }
       summary.range.Add(static_cast<float>(value));
     } else {
-      // A column of float32 gets whole numbers as Convert makes them: by way of double.
+      // In a column of float32, Convert makes whole numbers float by way of double, so their range
+      // is computed in the same way.
       summary.range.Add(static_cast<float>(static_cast<double>(value)));
       if constexpr (std::is_same_v<T, uint64_t>) {
         // This number makes the column floating, so that `least` and `most` are not used.
@@ -152,7 +153,7 @@ std::byte* Convert(const ArrowColumn& items, int64_t begin, int64_t end,
           if constexpr (std::is_floating_point_v<T>) {
             refuse("a number with a point");
           } else if constexpr (!std::is_same_v<T, bool>) {
-            // Storing it would take its lower bits.
+            // Storing a number that does not fit would keep its lower bits only.
             if (!range.Holds(value)) refuse("a number of more bits than the others");
           }
           put(static_cast<To>(value));

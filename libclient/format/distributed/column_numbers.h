@@ -11,8 +11,8 @@
 #include "format/native/encoder.h"
 
 // The numbers of a feature that is given as a column of an Arrow table, of which each process has
-// some rows. Summaries of all rows determine the dtype and the encoding of the feature. They are
-// the same as graphctl partition chooses for the same column of a Parquet file.
+// some rows. Summaries of all rows determine the dtype and the encoding of the feature: the same
+// ones that graphctl partition chooses for the same column of a Parquet file.
 
 namespace graphd {
 
@@ -26,8 +26,8 @@ struct ColumnSummary {
   int64_t list_size = 0;                        // numbers in each list; 0: there is no list
 
   void Merge(const ColumnSummary& part, const std::string& column);
-  // Returns how a feature of that name is stored; `store_as` is the name of a dtype
-  // (StorageOptions), or "" for the narrowest of integers.
+  // Returns how a feature of that name is stored. `store_as` is the name of a dtype
+  // (StorageOptions), or "" to store integers in the narrowest dtype.
   PlannedFeature Plan(const std::string& name, const std::string& store_as) const;
 };
 

@@ -43,7 +43,7 @@ struct GraphPlan {
   std::shared_ptr<const GraphMeta> Meta() const;
   // Returns the features of the graph, without rows.
   RawGraph Features() const;
-  // Original ids are those of the input, from 0.
+  // Returns the encodings. The original ids of a type are 0 .. count() - 1.
   StoragePlan Storage() const;
 };
 

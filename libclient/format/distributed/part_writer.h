@@ -16,7 +16,7 @@ namespace graphd {
 
 // The sums of the ids of nodes or edges, modulo 2^64. They show whether several processes have
 // written each id of 0 .. count - 1 once: the sums of all processes are added up and compared with
-// the sums that the formulas give for these ids.
+// the sums for 0 .. count - 1, which are computed by formulas.
 struct IdSums {
   uint64_t count = 0, ids = 0, squares = 0;
   void Add(int64_t id) noexcept {
@@ -32,8 +32,8 @@ struct IdSums {
 // those of PartitionGraph for the same assignment. Memory holds 8 bytes for each node of the
 // partition, a buffer for each array that is being written, and a batch.
 //
-// First come the nodes, by type, then the edges, by type. Types without rows are left out. Not
-// thread-safe. Throws Error if a write fails.
+// The caller adds the nodes, type by type, and then the edges, type by type. It leaves out types
+// without rows. Not thread-safe. Throws Error if a write fails.
 class PartWriter {
  public:
   // Creates files with temporary names in `directory`. The directory must exist, because a task

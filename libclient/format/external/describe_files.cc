@@ -36,7 +36,7 @@ class Walk {
     struct stat info {};
     if (::stat(directory.c_str(), &info) != 0) ThrowErrno("can't stat", directory.string());
     const std::pair<dev_t, ino_t> id(info.st_dev, info.st_ino);
-    // A link may lead back to where it is.
+    // A link may lead back to a directory above it.
     if (std::find(above_.begin(), above_.end(), id) != above_.end()) return;
     std::error_code ignored;
     const bool output =

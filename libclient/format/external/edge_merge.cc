@@ -8,7 +8,7 @@
 
 namespace graphd {
 
-// A sorted list in the file and its first edge that was not merged yet.
+// A sorted list in the file and its first edge that has not been merged yet.
 class EdgeMerge::Reader {
  public:
   Reader(const EdgeMerge& merge, uint64_t begin, uint64_t end, uint64_t records)

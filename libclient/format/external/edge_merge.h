@@ -10,7 +10,7 @@
 
 namespace graphd {
 
-// An edge in the order in which edges are merged.
+// The key of an edge: edges are merged in the order of its members.
 struct MergedEdge {
   uint64_t node = 0, src = 0, edge = 0;
   auto operator<=>(const MergedEdge&) const = default;

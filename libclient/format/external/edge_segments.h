@@ -11,13 +11,13 @@
 
 namespace graphd {
 
-// Returns the features of an edge type as they travel with its edges.
+// Returns the features of an edge type as columns that are sorted together with its edges.
 std::vector<EdgeColumn> EdgeColumns(const RawGraph& graph, const StoragePlan& storage,
                                     EdgeTypeId etype);
 
 // Sorts the edges of a partition, of all types, and writes graph.seg and edge_feat.seg under their
 // temporary names (partition_writer.h) into `directory`, which must exist. Calls `written` with the
-// bytes of each piece. Returns what the header says about the two.
+// bytes of each piece. Returns the header's entries of the two files.
 std::vector<NativeSegmentInfo> WriteEdgeSegments(const RawGraph& graph, const GraphMeta& meta,
                                                  const std::vector<SpilledEdges>& edges,
                                                  const StoragePlan& storage,

@@ -23,7 +23,7 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr uint64_t kProgramBytes = 40 * kMiB;
 constexpr uint64_t kLeastMapped = 8 * kMiB, kMostMapped = 1024 * kMiB, kLeastWork = 16 * kMiB;
 
-// Keeps a part of what is left for the allocator's losses.
+// Returns the usable part of the remaining memory: an eighth is kept for the allocator's losses.
 uint64_t WorkOf(uint64_t rest) noexcept { return rest - rest / 8; }
 
 bool IsNarrow(const RawGraph& graph, EdgeTypeId etype) {
@@ -40,8 +40,8 @@ size_t RowBytes(const RawGraph& graph, const StoragePlan& storage, EdgeTypeId et
   return bytes;
 }
 
-// Returns what NodeWeights hold for clusters, if there are several quantities. On real graphs there
-// are at most a third as many clusters as nodes.
+// Returns the bytes that NodeWeights holds for clusters, if there are several quantities. On real
+// graphs there are at most a third as many clusters as nodes.
 uint64_t ClusterWeights(const RawGraph& graph, const AssignOptions& options, uint64_t nodes) {
   const uint64_t of_node = options.balance_edges ? 2 : 1;
   const uint64_t types = graph.nodes.size();
@@ -62,8 +62,8 @@ Size SizeOf(const RawGraph& graph) {
   return size;
 }
 
-// Returns the memory that METIS needs for the last level of multilevel, unless clusters stop to
-// join before.
+// Returns the memory that METIS needs for the last level of multilevel, unless clusters can't be
+// joined further before that level is reached.
 uint64_t LastLevelBytes(const RawGraph& graph, const AssignOptions& options) {
   if (options.method != PartMethod::kMultilevel) return 0;
   const auto [nodes, all_pairs] = SizeOf(graph);
@@ -93,10 +93,12 @@ uint64_t NodeBytes(const RawGraph& graph, const AssignOptions& options) {
       return std::max(most, owners + 8 * largest);
     case PartMethod::kLdg:
     case PartMethod::kFennel:
-      // The ends of the nodes' neighbours, and their owners; twice, while they are split by type.
+      // Memory holds the ends of the nodes' neighbours, and the owners of nodes, which are there
+      // twice while they are split by type.
       return std::max(most, 8 * all + 2 * owners + classes);
     case PartMethod::kMultilevel:
-      // While nodes are grouped (cluster_nodes.h), and later with the first level of clusters.
+      // The most memory is held while nodes are grouped (cluster_nodes.h), and later with the first
+      // level of clusters.
       return std::max(most, 36 * all + classes + ClusterWeights(graph, options, all));
     default:
       return most;

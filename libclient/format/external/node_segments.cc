@@ -21,13 +21,14 @@ namespace {
 constexpr uint64_t kRowPieceBytes = uint64_t{4} << 20;
 constexpr size_t kMostRows = size_t{1} << 18, kLeastFileBuffer = size_t{16} << 10;
 
-// The rows of a piece of a feature by owner: those of part p are rows[begin[p]] .. begin[p + 1].
+// The rows of a piece of a feature, grouped by owner: part p has rows[begin[p]] .. rows[begin[p +
+// 1] - 1].
 class RowsByOwner {
  public:
   RowsByOwner(int32_t first_part, int32_t parts)
       : first_part_(first_part), begin_(Index(parts) + 1) {}
 
-  // Groups the rows of the owners; those of other partitions are left out.
+  // Groups the rows by `owners`; rows that other partitions own are left out.
   void Group(std::span<const PartId> owners) {
     std::fill(begin_.begin(), begin_.end(), 0u);
     for (const PartId owner : owners) {
@@ -45,7 +46,8 @@ class RowsByOwner {
   std::pair<size_t, size_t> Range(size_t part) const { return {begin_[part], begin_[part + 1]}; }
 
  private:
-  // Lower partitions become numbers beyond all others.
+  // Returns the owner's number among the partitions of this object. For partitions below the first,
+  // the subtraction wraps to numbers beyond all others.
   size_t PartOf(PartId owner) const {
     return Index(int64_t{static_cast<int32_t>(owner)} - first_part_);
   }
@@ -123,7 +125,7 @@ std::vector<NativeSegmentInfo> WriteNodeSegments(
     const StoragePlan& storage, const std::function<std::string(PartId)>& directory, int32_t begin,
     int32_t end, uint64_t memory, const std::function<void(uint64_t)>& written) {
   NodeSegments segments(owners, begin, end, written);
-  // A buffer may hold twice its bytes while it grows.
+  // A growing buffer may occupy twice its size.
   const uint64_t buffers = (memory - std::min(memory / 2, 3 * kRowPieceBytes)) / 2;
   const size_t buffer_bytes = std::clamp<size_t>(buffers / Index(end - begin), kLeastFileBuffer,
                                                  SegmentFileWriter::kBufferBytes);

@@ -16,7 +16,7 @@ namespace graphd {
 // (partition_writer.h) into directory(part), which must exist. Reads every feature once, in the
 // order of the input, and appends each row to the file of its owner. `memory` bounds the buffers;
 // NodeSegmentsAtOnce says how many partitions it allows. Calls `written` with the bytes of each
-// piece. Returns what the headers say, by partition.
+// piece. Returns the header's entry of each file, by partition.
 std::vector<NativeSegmentInfo> WriteNodeSegments(
     const RawGraph& graph, const GraphMeta& meta, const NodeOwners& owners,
     const StoragePlan& storage, const std::function<std::string(PartId)>& directory, int32_t begin,

@@ -82,7 +82,7 @@ void RunState::RemoveOthers(const std::string& parent, const std::string& keep) 
     states.emplace_back(path, Lock(path));
   }
   for (const auto& [path, lock] : states) {
-    // The key goes first: without it, the rest is not a state.
+    // Remove the key first: without it, the remaining files are not taken for a state.
     fs::remove(JoinPath(path, kKey));
     fs::remove_all(path);
   }
@@ -111,7 +111,7 @@ void RunState::Clear() const {
   for (const auto& entry : fs::directory_iterator(directory_)) {
     if (entry.path().filename() != kLock) old.push_back(entry.path());
   }
-  // The key goes first: without it, the rest is not a state.
+  // Remove the key first: without it, the remaining files are not taken for a state.
   fs::remove(Path(kKey));
   for (const fs::path& path : old) fs::remove_all(path);
 }
@@ -124,7 +124,7 @@ void RunState::Remove() {
 
 void RunState::Discard() noexcept {
   std::error_code ignored;
-  // The lock stays until the end, and with it the directory is still known as a state.
+  // Keep the lock until the end, because IsState recognises the directory by it.
   fs::remove(Path(kKey), ignored);
   fs::remove_all(directory_, ignored);
   lock_.reset();

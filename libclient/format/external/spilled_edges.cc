@@ -38,8 +38,8 @@ constexpr const char* kEndings[] = {".keys", ".nodes", ".rows"};
 
 size_t KeyBytes(bool narrow) { return narrow ? sizeof(NarrowEdgeKey) : sizeof(WideEdgeKey); }
 
-// Returns the memory that an edge takes while its run is sorted: as it was read, its key in its old
-// and its new place, and the lower bits of its node.
+// Returns the memory that an edge takes while its run is sorted: the edge as it was read, its key
+// in its old and its new place, and the lower bits of its node.
 uint64_t SortedEdgeBytes(bool narrow, size_t row_bytes) {
   const size_t key = KeyBytes(narrow) + (row_bytes ? 8 : 0);
   return SpilledEdgeBytes(narrow, row_bytes) + 2 * key + 2;
@@ -205,7 +205,8 @@ class Distributor {
   // Returns where the share of a thread begins; earlier threads have lower edges.
   size_t Begin(size_t thread) const { return total_ * thread / threads_; }
 
-  // Reports the edges that are done by those of the first thread.
+  // Reports the edges of all threads that are done, which are estimated from those of the first
+  // thread.
   void Report(const char* step, size_t thread, size_t edge) const {
     if (thread != 0 || edge % (size_t{1} << 20) != 0 || !progress_) return;
     progress_(step, std::min(edge * threads_, total_ - 1), total_);

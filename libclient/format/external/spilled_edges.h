@@ -36,7 +36,7 @@ struct EdgeColumn {
   size_t stored_bytes() const { return elements() * DTypeSize(encoding.stored); }
 };
 
-// Some edges in their order.
+// Some edges in the order of their new ids.
 struct SortedPiece {
   std::vector<uint64_t> src, edge;  // new ids of the sources, original ids of the edges
   std::vector<std::byte> rows;      // [edges, bytes of a row]: the stored features of each edge
@@ -74,7 +74,7 @@ class SpilledEdges {
  private:
   SpilledEdges() = default;
 
-  std::string path_;  // the paths of the files less their endings
+  std::string path_;  // the paths of the files without their endings
   bool narrow_ = true;
   size_t row_bytes_ = 0;
   uint64_t memory_ = 0;

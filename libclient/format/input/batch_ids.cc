@@ -39,7 +39,7 @@ uint64_t BatchIds::At(int64_t row) {
   if (!column_.type->dictionary || column_.IsNull(row)) return Resolve(column_, row, place);
   const uint64_t index = IndexAt(column_, row);
   uint64_t& id = of_dictionary_[index];
-  // Names are numbered in the order in which rows have them, not in that of the dictionary.
+  // Names are numbered in the order in which rows have them, not in the dictionary's order.
   if (id == kUnknown) id = Resolve(*column_.dictionary, static_cast<int64_t>(index), place);
   return id;
 }

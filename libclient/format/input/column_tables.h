@@ -20,8 +20,8 @@ namespace graphd {
 // without a name, or with the same name.
 TableFormat DescribeColumns(ColumnFiles& files, const std::string& path);
 
-// Read as ReadEdgeTable and ReadNodeTable do. Throw Error(kCorrupt) with the row, from 0, for an id
-// that is null or out of range, and Error(kInvalid) for columns of unfit types.
+// Do the same as ReadEdgeTable and ReadNodeTable. Throw Error(kCorrupt) with the row, from 0, for
+// an id that is null or out of range, and Error(kInvalid) for columns of unfit types.
 void ReadEdgeColumns(ColumnFiles& files, const EdgeTable& table, const FeatureSelection& selection,
                      EdgesBeingRead& edges, const StepProgress& progress);
 void ReadNodeColumns(ColumnFiles& files, const std::string& path, const TableFormat& format,

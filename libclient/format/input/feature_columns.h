@@ -16,7 +16,8 @@
 // become one feature NAME of several numbers. Without a header, a single column is called `single`,
 // and several become one feature "feat". In tables that are stored by column, a column of lists of
 // numbers is a feature, too. In tables with a header, a column of text becomes labels, whose texts
-// are kept (FeatureValues); without one, it may be the relation of triples, or the destinations.
+// are kept (FeatureValues). Without a header, a column of text is refused, because it may be the
+// relation of triples, or the destinations.
 
 namespace graphd {
 
@@ -86,11 +87,12 @@ class FeatureColumns {
   };
   std::string Refusal(std::string_view cell, size_t group, size_t column) const;
   std::string Sentence(std::string_view cell, size_t column, const std::string& end) const;
-  // Returns the features of a table, and adds what the selection took to `names` unless it is null.
+  // Returns the features of a table. Adds the names that `selection` takes to `names` unless it is
+  // null.
   std::vector<Group> GroupColumns(const TableFormat& format, const std::vector<size_t>& taken,
                                   const FeatureSelection& selection,
                                   std::vector<std::string>* names = nullptr) const;
-  // Puts the groups in the order in which `first` has those of their names.
+  // Puts the groups in the order in which `first` has groups of the same names.
   static void SortLike(const std::vector<Group>& first, std::vector<Group>& groups);
 
   SpillFiles* spill_;

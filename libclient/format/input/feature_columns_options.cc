@@ -44,7 +44,7 @@ class FeatureColumnsOptions {
       AddList(text, equals + 1, options_.feature_columns_of[type], type);
       return;
     }
-    // Folders of a path may be named key=value, so that the last "=" is tried first.
+    // Try the last "=" first, because folders of a path may be named key=value.
     for (size_t end = text.rfind('='); end != text.npos && end > 0;
          end = text.rfind('=', end - 1)) {
       const std::set<std::string> paths = PathsOf(text.substr(0, end));
@@ -80,8 +80,8 @@ class FeatureColumnsOptions {
     std::string path, type, feature;
   };
 
-  // Returns the input's paths that a user may mean by `text`: its path or, if there is none, all
-  // whose last part it is.
+  // Returns the paths of the input's files that a user may mean by `text`: the file with this path
+  // or, if there is none, all files with this name.
   std::set<std::string> PathsOf(const std::string& text) const {
     std::set<std::string> equal, named;
     for (const File& file : files_) {
@@ -100,7 +100,8 @@ class FeatureColumnsOptions {
     }
   }
 
-  // Adds the list that begins at `begin` of an option to that of `subject`.
+  // Adds the list of columns that begins at position `begin` of an option to `columns`, the list of
+  // `subject`.
   void AddList(const std::string& text, size_t begin, std::vector<std::string>& columns,
                const std::string& subject) {
     const std::string_view list = std::string_view(text).substr(begin);

@@ -21,10 +21,10 @@ class FeatureSelections {
   // Returns the names in the options that the header of a file may have.
   std::vector<std::string> NamesFor(const std::string& path) const;
   // Takes a table into account. `ids` has the columns of the table that are ids. Throws
-  // Error(kInvalid) if a column that is listed for its file is not among its other columns.
+  // Error(kInvalid) if a column that is listed for its file is an id or does not exist.
   void AddTable(const std::string& type, const std::string& path, const TableFormat& format,
                 const std::vector<size_t>& ids);
-  // Throws Error(kInvalid) if columns are listed for a file that has none.
+  // Throws Error(kInvalid) if columns are listed for this file, which has none.
   void AddFileWithoutColumns(const std::string& path) const;
   // Throws Error(kInvalid), which names the column, if a column that is listed for all tables, or
   // for the tables of a type, is in none of them. `types` has the names of the graph's types, and

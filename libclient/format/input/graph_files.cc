@@ -270,8 +270,8 @@ class GraphFiles {
     return columns;
   }
 
-  // Reports files in which no header was detected: where the ids are names, a header can't be told
-  // from one more row.
+  // Reports files in which no header was detected: where the ids are names, a header looks like one
+  // more row.
   void NoteMissingHeaders(const std::vector<IdsInTable>& columns) {
     if (options_.hints.header) return;
     for (const IdsInTable& ids : columns) {

@@ -71,10 +71,11 @@ struct GraphFilesOptions {
 };
 
 // Adds --feat_cols options, "[type=|file=]NAME,NAME..." or "[type=|file=]none", to the columns of
-// `options`, whose edges and nodes must have been set: "type=" or "file=" is a part of a column's
-// name unless they have that type or file. A file is given by its path, or by its name if no other
-// has that. Throws Error(kInvalid), too, for a name that several files have, for a file that is an
-// array of a feature, for a column that is listed twice, and for lists of a type and of its files.
+// `options`, whose edges and nodes must have been set: if these have no such type or file, "type="
+// or "file=" is a part of a column's name. A file is given by its path, or by its name if no other
+// file has the same name. Throws Error(kInvalid), also for the name of several files, for a file
+// that is an array of a feature, for a column that is listed twice, and for lists of a type and of
+// its files.
 void ParseFeatureColumns(const std::vector<std::string>& texts, GraphFilesOptions& options);
 
 // Reads the graph. Types are numbered in the order in which `edges`, then `nodes` name them. Throws

@@ -12,8 +12,9 @@
 
 namespace graphd {
 
-// Lists the texts that labels stand for, up to 20. Says how many there are if there are more and
-// most rows have different ones, and how many of them are numbers if only some are.
+// Lists the texts that labels stand for, up to 20. If there are more and most rows have different
+// texts, also says how many different texts there are. If some of the texts are numbers and others
+// are not, says how many are numbers.
 std::string LabelsNote(const RawFeature& feature);
 
 // Counts the NaN in a feature of floats, and the empty cells and nulls among them. `of` names the
@@ -23,12 +24,12 @@ std::string MissingNote(const std::string& of, const RawFeature& feature);
 // Returns the MissingNote of each feature that has one.
 std::vector<std::string> MissingNotes(const RawGraph& graph);
 
-// Counts the names of nodes that are not whole numbers, if more than half of them are.
+// If more than half of a type's names are whole numbers, counts the names that are not.
 std::string LoneNamesNote(const std::string& ntype, const NameTable& names);
 
 // Doubts the columns of sources and destinations of a table if they were chosen by their positions:
-// if others have usual names of ends ("src", "target"), or if the first column counts the rows and
-// three columns could be ids.
+// if other columns have usual names of ends ("src", "target"), or if the first column counts the
+// rows and three columns could be ids.
 std::string EndColumnsNote(const EdgeTable& table, const CanonicalEdgeType& type);
 
 }  // namespace graphd

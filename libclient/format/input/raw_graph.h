@@ -28,8 +28,8 @@ struct RawFeature {
   Tensor values;  // [nodes or stored edges, ...]
   // The texts that labels 0, 1 ... stand for; null for other features.
   std::shared_ptr<const NameTable> labels = nullptr;
-  // The path of the file of these texts that an earlier run wrote, if they were not read; empty if
-  // there is no such file.
+  // The path of the file with these texts, if an earlier run wrote one and it was not read into
+  // `labels`; else empty.
   std::string labels_file = {};
   // The number of nulls and empty cells in the input, which are NaN in `values`.
   uint64_t missing = 0;
@@ -38,10 +38,11 @@ struct RawFeature {
 struct RawNodes {
   int64_t count = 0;
   std::vector<RawFeature> features;
-  // Names of the nodes in the input; null if it used the ids themselves.
+  // Names of the nodes in the input; null if its ids are numbers that are used as they are.
   std::shared_ptr<const NameTable> names;
-  // The path of the file of node names that an earlier run wrote, if its names were not read;
-  // orig_id is then the line number of a node's name in it. Empty if there is no such file.
+  // The path of the file of node names, if an earlier run wrote one and it was not read into
+  // `names`; else empty. If there is such a file, orig_id is the line number of a node's name in
+  // it.
   std::string names_file;
   // int64 [count]: ids of an earlier input, which become orig_id instead of the ids of this input.
   std::optional<Tensor> orig_id;

@@ -21,8 +21,9 @@ class CellSplitter {
   // Continue(). Throws Error(kInvalid) on text behind a closing quote.
   bool Begin(std::string_view line);
   bool Continue(std::string_view line);
-  // Returns the cells of the complete record. They are valid until the next Begin(); those of a
-  // record without quotes refer to the line passed to Begin() and end with it.
+  // Returns the cells of the complete record. They are valid until the next Begin(). The cells of a
+  // record without quotes refer to the line that was passed to Begin(), and are valid only as long
+  // as that line.
   std::span<const std::string_view> cells() const noexcept { return cells_; }
   // Returns the bytes buffered for a record that is not complete yet.
   size_t pending_bytes() const noexcept { return text_.size(); }

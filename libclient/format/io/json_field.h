@@ -8,8 +8,8 @@
 
 // Reads JSON files that may have unexpected contents. A JsonField is a value together with its file
 // and the keys that lead to it, so that every error is Error(kCorrupt) "<file>: node_map._N[3] is
-// 17, expected ...". It refers to the document, which must outlive it. Read-only; safe to share
-// between threads.
+// 17, expected ...". The document must outlive the fields that refer to it. Read-only; safe to
+// share between threads.
 
 namespace graphd {
 

@@ -57,7 +57,8 @@ bool LineReader::Fill() {
       gzread(stream_->file, buffer_.data() + end_, static_cast<unsigned>(buffer_.size() - end_));
   int status = Z_OK;
   const char* reason = gzerror(stream_->file, &status);
-  // If the stream is truncated, gzread returns the bytes before the end, and only gzerror tells.
+  // If the stream is truncated, gzread returns the bytes before the end, and only gzerror reports
+  // the truncation.
   if (got < 0 || (got == 0 && status == Z_BUF_ERROR)) {
     line_++;
     Fail(status == Z_BUF_ERROR ? "the compressed data ends too early" : reason,

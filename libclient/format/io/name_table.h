@@ -8,7 +8,8 @@
 #include "format/io/tensor_builder.h"
 
 // The names of nodes and their dense ids: 0, 1, 2 ... in order of first appearance. Takes the bytes
-// of the names and about 20 more for each. One thread may write, or any number read.
+// of the names and about 20 more for each name. Not thread-safe while names are added; otherwise,
+// any number of threads may read.
 
 namespace graphd {
 

@@ -24,7 +24,7 @@ NamesFile::NamesFile(std::string path, std::string temporary)
                                    : std::move(temporary)),
       file_(gzopen(temporary_.c_str(), "wbe1")) {
   if (file_ == nullptr) ThrowErrno("can't write", temporary_);
-  gzbuffer(AsGzip(file_), 256 << 10);  // without it, zlib's smaller buffer serves
+  gzbuffer(AsGzip(file_), 256 << 10);  // if it fails, zlib uses its smaller buffer
 }
 
 NamesFile::~NamesFile() {

@@ -13,8 +13,8 @@
 
 namespace graphd {
 
-// Returns whether a cell is a decimal number, "nan", "inf", "true" or "false" in any case, or
-// empty.
+// Returns whether a cell is empty, a decimal number, or "nan", "inf", "true" or "false" in capital
+// or small letters.
 bool IsNumberCell(std::string_view cell) noexcept;
 
 class NumberColumn {
@@ -26,9 +26,9 @@ class NumberColumn {
   // Appends a cell. Returns false if it is not a number. An empty cell is NaN, true and false are 1
   // and 0.
   bool Append(std::string_view cell);
-  // Append a value that is not text. It has the same effect as its shortest decimal representation;
-  // a float or double without a fraction counts as written with a point (1.0), and float32
-  // preserves any float.
+  // Append a value that is not text. It has the same effect as its shortest decimal representation.
+  // A float or double without a fraction counts as if it were written with a point (1.0). A float
+  // never makes the column float64, because float32 preserves it.
   void AppendInt(int64_t value);
   void AppendUnsigned(uint64_t value);
   void AppendFloat(float value);

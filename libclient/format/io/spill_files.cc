@@ -104,7 +104,8 @@ void SpillFiles::Note(const Tensor& tensor, std::span<const std::byte> file,
   if (file.empty()) return;
   const MutexLock lock(mutex_);
   std::erase_if(mappings_, [](const Mapping& mapping) { return mapping.owner.expired(); });
-  // Another process, which goes on with the file, may have another current directory.
+  // The path is absolute because another process, with another current directory, may continue with
+  // the file.
   mappings_.push_back({file, std::filesystem::absolute(path).string(), tensor.owner()});
 }
 
@@ -125,8 +126,8 @@ void SpillFiles::KeepBelowLimit(const std::stop_token& stop) {
       const MutexLock lock(mutex_);
       if (!stop.stop_requested()) stopped_.WaitFor(mutex_, kLookInterval);
     }
-    // The other half is for what is read before this thread looks again: on a busy machine, that
-    // may be later.
+    // Pages are released at half the limit. The other half is for pages that become resident before
+    // this thread looks again, which takes longer on a busy machine.
     if (ReadResidentMemory(statm_.get()).files > before + resident_bytes_ / 2) ReleasePages();
   }
 }

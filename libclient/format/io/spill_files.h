@@ -16,7 +16,8 @@
 
 namespace graphd {
 
-// The resident memory of this process, in bytes: anonymous memory, and files and shared memory.
+// The resident memory of this process, in bytes. `own` is anonymous memory; `files` is memory of
+// mapped files and shared memory.
 struct ResidentMemory {
   uint64_t own = 0, files = 0;
 };

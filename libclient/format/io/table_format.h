@@ -27,13 +27,13 @@ struct PlacedCell {
   std::string text;
 };
 
-// The cells of a column, among the first rows, that are not ids. Both are empty if the column holds
-// non-negative integers only.
+// Facts from the first rows that tell whether a column holds ids. `text` and `negative` are both
+// empty if the column holds non-negative integers only.
 struct IdCells {
-  uint64_t cells = 0;              // cells that were looked at
-  uint64_t first = 0;              // the first of them, if it is an integer
-  bool are_steps = true;           // each integer is that of the cell before plus 1, from 0 or 1 on
-  std::optional<PlacedCell> text;  // the first cell that is not an integer
+  uint64_t cells = 0;                  // cells that were looked at
+  uint64_t first = 0;                  // the first cell, if it is an integer
+  bool are_steps = true;               // integers begin at 0 or 1 and grow by 1 from cell to cell
+  std::optional<PlacedCell> text;      // the first cell that is not an integer
   std::optional<PlacedCell> negative;  // the first negative integer
 
   // Takes the next cell of the column into account.

@@ -15,10 +15,10 @@
 namespace graphd {
 
 // The writer of graph.seg and edge_feat.seg of one partition, under their temporary names
-// (partition_writer.h), whose edges come in the order of their new ids, in pieces, one edge type
+// (partition_writer.h). The edges come in the order of their new ids, in pieces, one edge type
 // after the other. Memory holds a buffer for each array of the current type. Not thread-safe.
-// Throws Error if a write fails. Requires: each array gets what GraphLayout and EdgeFeatureLayout
-// say that it has.
+// Throws Error if a write fails. Requires: each array gets as many elements as it has in
+// GraphLayout and EdgeFeatureLayout.
 class EdgeSegmentWriter {
  public:
   // `graph` describes the features, and needs no rows. The objects that are passed by reference
@@ -27,7 +27,8 @@ class EdgeSegmentWriter {
                     const std::string& directory, PartId part,
                     std::function<void(uint64_t)> written);
 
-  // Begins the next edge type, by ascending id. What is appended then belongs to this type.
+  // Begins the next edge type, by ascending id. Everything that is appended until the next call
+  // belongs to this type.
   void BeginType(EdgeTypeId etype);
   // Appends the in-degrees of the next nodes.
   void AppendDegrees(std::span<const uint64_t> degrees);
@@ -38,7 +39,7 @@ class EdgeSegmentWriter {
   // Appends the original ids of the next edges, unless the storage plan leaves them out.
   void AppendOrigIds(std::span<const uint64_t> ids);
 
-  // Returns what the header says about the two files.
+  // Returns the header's entries of the two files.
   std::vector<NativeSegmentInfo> Finish();
 
  private:

@@ -25,8 +25,8 @@
 //                              "offset": N, "bytes": N, "xxh3": 16 hex digits}, ...]}, ...]}
 //
 // In version 2, an array that readers see in another dtype than its stored dtype (graph/encoding.h)
-// has the member "read_as", which is the name of the former. An array of scaled int8 also has
-// "scale". A header without such arrays is written with version 1, for older programs.
+// has the member "read_as" with the name of the dtype that readers see. An array of scaled int8
+// also has "scale". A header without such arrays is written with version 1, for older programs.
 
 namespace graphd {
 
@@ -48,9 +48,10 @@ struct NativeHeader {
   uint64_t total_bytes() const noexcept;
 };
 
-// Reads directory/partition.json and compares the size of every segment with its file's, so that
-// the sizes in the header may be allocated. Throws Error(kCorrupt) or Error(kNotFound) naming file,
-// key and expectation, Error(kVersion) for a version that this program does not know.
+// Reads directory/partition.json and compares the size of every segment with the size of its file,
+// so that memory can safely be allocated by the sizes in the header. Throws Error(kCorrupt) or
+// Error(kNotFound) naming file, key and expectation, Error(kVersion) for a version that this
+// program does not know.
 NativeHeader ReadNativeHeader(const std::string& directory);
 
 // Reads the header in the file `path`; the sizes of segments are compared with the files of

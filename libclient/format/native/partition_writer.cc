@@ -19,7 +19,7 @@ void PublishPartition(const std::string& directory, const NativeHeader& header) 
   std::vector<std::string> files;
   for (const NativeSegmentInfo& segment : header.segments) {
     const std::string temporary = TemporarySegmentPath(directory, segment.file);
-    // An interrupted call has renamed the first ones.
+    // An earlier call that was interrupted may have renamed the first files.
     if (!FileExists(temporary) && FileExists(JoinPath(directory, segment.file))) continue;
     Sync(OpenFile(temporary, O_RDONLY).get(), temporary);
     files.push_back(segment.file);

@@ -25,8 +25,8 @@ class SegmentFileWriter {
 
   // Appends to `array`; together, its pieces must have exactly its size.
   void Append(const std::string& array, std::span<const std::byte> bytes);
-  // Completes the file, which is not synced, and returns what the header says about it. Requires:
-  // every array is complete.
+  // Completes the file, which is not synced, and returns its entry in the header. Requires: every
+  // array is complete.
   NativeSegmentInfo Finish();
 
  private:

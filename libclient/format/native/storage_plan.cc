@@ -73,8 +73,8 @@ std::vector<Encoding> EncodingsOf(const std::vector<RawFeature>& features, const
   return encodings;
 }
 
-// Returns the encoding of the given original ids, or of those in the input's order, of `count`
-// objects, of which the last `count` - `stored` are reverse edges.
+// Returns the encoding of the original ids of `count` objects, of which the last `count` - `stored`
+// are reverse edges. Without `orig_id`, their original ids are 0 .. count - 1.
 Encoding GivenIdEncoding(const std::optional<Tensor>& orig_id, int64_t count, int64_t stored) {
   if (!orig_id) return OrigIdEncoding(count);
   const auto ids = orig_id->as<int64_t>();

@@ -12,7 +12,8 @@
 namespace graphd {
 namespace {
 
-// Assigns blocks of consecutive nodes, class by class, because nothing improves them afterwards.
+// Assigns blocks of consecutive nodes. Does so for each class separately, because no later step
+// balances the classes.
 std::vector<PartId> CutIntoBlocks(const BalanceTargets& targets, size_t nodes, size_t parts) {
   std::vector<size_t> sizes(std::max(targets.classes.size(), size_t{1})), next(sizes.size());
   for (size_t i = 0; i < nodes; i++) sizes[targets.ClassOf(i)]++;

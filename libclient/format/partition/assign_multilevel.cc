@@ -110,8 +110,8 @@ class Multilevel {
     return RunMetis(graph, Weights(), options_, progress_);
   }
 
-  // Assigns blocks of consecutive clusters of about the same numbers of nodes. Refining balances
-  // their classes.
+  // Assigns blocks of consecutive clusters with about the same numbers of nodes. The refinement
+  // that follows balances their classes.
   std::vector<PartId> CutIntoBlocks() const {
     std::vector<PartId> owner(Lists().nodes());
     uint64_t before = 0;

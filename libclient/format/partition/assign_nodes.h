@@ -15,8 +15,8 @@
 namespace graphd {
 
 inline constexpr int32_t kMaxParts = 16384;
-// The share of a graph's pairs of neighbours that METIS gets with multilevel, if it is more than
-// AssignOptions::coarsest_pairs.
+// With multilevel, METIS partitions the first level of clusters that has at most a 256th of the
+// graph's pairs of neighbours, or at most AssignOptions::coarsest_pairs if that is more.
 inline constexpr uint64_t kCoarsestShare = 256;
 
 enum class PartMethod { kMetis, kRandom, kHash, kFile, kLdg, kFennel, kMultilevel };
@@ -34,7 +34,8 @@ struct MetisBounds {
   uint64_t max_bytes = 0;  // 0: the available memory of the machine and the cgroup
 };
 
-// Options named as the arguments of DGL's partition_graph, where it has them.
+// The options of the partition methods. Where DGL's partition_graph has an argument for the same
+// purpose, the option has its name.
 struct AssignOptions {
   int32_t num_parts = 1;
   PartMethod method = PartMethod::kMetis;
@@ -125,13 +126,14 @@ NodeOwners AssignByStream(const RawGraph& graph, const AssignOptions& options,
 // Runs a multilevel method that keeps the graph on the disk (Akhremtsev, Sanders, Schulz:
 // (Semi-)External Algorithms for Graph Partitioning and Clustering, ALENEX 2015): groups nodes into
 // clusters (cluster_nodes.h) and clusters into larger ones until METIS can partition the rest
-// cheaply, and then improves the result from level to level (refine_parts.h). Needs 8 bytes per
-// stored edge and those of the clusters' edges, of memory or with options.spill of disk, up to 36
-// per node (more if classes or edges are balanced, see NodeWeights), what METIS needs for the last
-// level, and one thread. Repeated edges count as often as they occur. No share of a class is
-// more than 3 % above the average; shares of in-degrees come close to it where possible. Throws
-// Error(kInvalid) beyond 2^32 - 2 nodes or if the last level has more pairs than METIS can count,
-// and Error(kOverloaded) if METIS would exceed the memory, both after the graph was coarsened.
+// cheaply, and then improves the result from level to level (refine_parts.h). The neighbours take 8
+// bytes per stored edge, and the clusters' edges come on top of these; both are in memory or, with
+// options.spill, on the disk. Also needs up to 36 bytes of memory per node (more if classes or
+// edges are balanced, see NodeWeights), the memory that METIS takes for the last level, and one
+// thread. Repeated edges count as often as they occur. No share of a class is more than 3 % above
+// the average; shares of in-degrees come close to it where possible. Throws Error(kInvalid) beyond
+// 2^32 - 2 nodes or if the last level has more pairs than METIS can count, and Error(kOverloaded)
+// if METIS would exceed the memory, both after the graph was coarsened.
 NodeOwners AssignByMultilevel(const RawGraph& graph, const AssignOptions& options,
                               const StepProgress& progress = {});
 

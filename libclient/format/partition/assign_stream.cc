@@ -44,8 +44,9 @@ class Loads {
     if (nodes_per_edge_ > 0) by_edges_ = by_nodes_;
   }
 
-  // Returns the partition's size for the node, as a number of nodes: its nodes or, if edges are
-  // balanced, its nodes and the equivalent of its edges, weighted by the node's own share of each.
+  // Returns the partition's size, as a number of nodes, from the point of view of a node. It is the
+  // partition's nodes or, if edges are balanced, the average of its nodes and the equivalent of its
+  // edges in nodes, weighted by what the node itself would add to each.
   double Size(size_t node, size_t part) const {
     const auto nodes = static_cast<double>(nodes_[part]);
     if (nodes_per_edge_ == 0) return nodes;
@@ -59,7 +60,8 @@ class Loads {
       if (f(part)) return;
     }
   }
-  // Calls f likewise in the order of edges; not at all unless edges are balanced.
+  // Calls f in the same way, partitions with few edges first. Calls it for no partition unless
+  // edges are balanced.
   template <class F>
   void ByEdges(F&& f) const {
     for (const auto& [count, part] : by_edges_) {

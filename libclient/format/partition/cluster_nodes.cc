@@ -28,7 +28,7 @@ class LabelPropagation {
     for (size_t i = 0; i < size_.size(); i++) size_[i] = weights.nodes_in(i);
   }
 
-  // Moves every node once. Returns how many have moved.
+  // Visits every node once, and moves it if that is better. Returns how many have moved.
   size_t Pass() {
     size_t moved = 0;
     for (size_t i = 0; i < label_.size(); i++) moved += Move(i);
@@ -111,7 +111,7 @@ class LabelPropagation {
   const NeighbourLists& lists_;
   const NodeWeights& weights_;
   const uint64_t max_nodes_, seed_;
-  std::vector<uint32_t> label_, size_;  // by node; by cluster, named by a node
+  std::vector<uint32_t> label_, size_;  // [node] its cluster, named by a node; [cluster] its size
   std::vector<uint32_t> near_;          // by cluster: the current node's edges to it
   std::vector<uint32_t> touched_;       // clusters with near_ > 0
 };

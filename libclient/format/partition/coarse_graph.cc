@@ -15,7 +15,8 @@ namespace {
 
 constexpr uint64_t kLeastPiece = uint64_t{64} << 20;  // in memory
 
-// An edge to a cluster: its number in the upper half, so that edges sort by it, and the weight.
+// Packs an edge to a cluster: the cluster's number in the upper half, so that edges sort by
+// cluster, and the weight.
 uint64_t Packed(uint32_t cluster, uint32_t weight) { return uint64_t{cluster} << 32 | weight; }
 uint32_t ClusterOf(uint64_t packed) { return static_cast<uint32_t>(packed >> 32); }
 uint32_t WeightOf(uint64_t packed) { return static_cast<uint32_t>(packed); }
@@ -24,7 +25,8 @@ uint32_t AddUpTo32Bits(uint32_t a, uint32_t b) {
   return a + std::min(b, std::numeric_limits<uint32_t>::max() - a);
 }
 
-// Sorts edges by cluster and adds up those to the same one. Returns how many remain.
+// Sorts edges by cluster, and joins edges to the same cluster into one with the sum of their
+// weights. Returns how many edges remain.
 size_t Merge(std::span<uint64_t> edges) {
   std::sort(edges.begin(), edges.end());
   size_t kept = 0;
@@ -102,7 +104,8 @@ CoarseGraph::CoarseGraph(const NeighbourLists& fine, const Clusters& clusters, S
       });
     }
   };
-  // Before its list is written, ends_[c] counts all edges of a cluster, repeated ones too.
+  // Until the list of cluster c is written, ends_[c] is the number of its edges, including repeated
+  // ones.
   for_each_edge([&](uint32_t from, uint32_t, uint32_t) { ends_[from]++; });
   const uint64_t total = std::accumulate(ends_.begin(), ends_.end(), uint64_t{0});
   if (!spill) memory = std::max(kLeastPiece, total * sizeof(uint64_t) / 8);

@@ -51,9 +51,9 @@ class EdgeSorter {
   HugeArray<Key> TakeKeys() { return std::move(keys_); }
 
  private:
-  // Destinations are counted by blocks whose counters fit the cache, and gathered into buckets
-  // whose edges do. A bucket has at most 65536 destinations, so the lower 16 bits of a destination
-  // identify it within the bucket.
+  // Destinations are counted by blocks, so few that their counters fit the cache, and gathered into
+  // buckets, so small that their edges fit the cache. A bucket has at most 65536 destinations, so
+  // the lower 16 bits of a destination identify it within the bucket.
   static constexpr size_t kBlockNodes = 64;
   static constexpr size_t kBucketBlocks = 1024;
   static constexpr uint64_t kBucketEdges = uint64_t{1} << 17;

@@ -48,7 +48,7 @@ class ListCloser {
   std::vector<std::pair<idx_t, idx_t>> list_;
 };
 
-// Throws that what METIS should partition has more `what` than METIS can count.
+// Throws the error that METIS can't count so many `what`. `instead` names methods that can.
 [[noreturn]] void ThrowTooLarge(const char* what, uint64_t count, int64_t max_index,
                                 const char* instead) {
   Throw(ErrorCode::kInvalid, "there are ", count, " ", what, ", METIS with indices of ",

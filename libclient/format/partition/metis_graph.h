@@ -20,7 +20,7 @@ struct MetisGraph {
   std::vector<idx_t> weights;  // by position in `neighbours`; empty: equal weights
 };
 
-// Builds METIS's graph. Weights are those of the edge feature `edge_weights`, unless that is "":
+// Builds METIS's graph. If `edge_weights` is not "", it names the edge feature with the weights:
 // numbers of at least 0, one per edge. Edges of types without the feature weigh 1; repeated edges
 // weigh the sum. If all weights are whole and METIS can sum them, they are used as they are;
 // otherwise they are scaled so that the average is 1000, or the largest that METIS can sum, and
@@ -34,8 +34,9 @@ MetisGraph MakeMetisGraph(const RawGraph& graph, const NodeSequence& sequence,
 // `max_index` nodes or pairs.
 MetisGraph MakeMetisGraph(const NeighbourLists& lists, int64_t max_index);
 
-// Estimates METIS's memory, including the graph and its result: measured on random graphs, which it
-// coarsens badly (it keeps many levels of nearly the same size).
+// Estimates METIS's memory, including the graph and its result. The estimate is derived from
+// measurements with random graphs, for which METIS needs much: it coarsens them badly, so it keeps
+// many levels of nearly the same size.
 uint64_t EstimateMetisBytes(uint64_t nodes, uint64_t neighbours, uint64_t constraints) noexcept;
 
 }  // namespace graphd

@@ -53,8 +53,8 @@ class Stopwatch {
   std::jthread thread_;  // last member: it ends before the members that it uses
 };
 
-// METIS's vertex weights, [node][constraint]: the quantities of which there is something, because
-// METIS can't balance a constraint whose weights are all 0.
+// METIS's vertex weights, [node][constraint]. Each quantity is a constraint, except quantities
+// whose weights are all 0, because METIS can't balance such a constraint.
 struct Constraints {
   idx_t count = 1;
   std::vector<idx_t> weights;  // empty: one constraint, in which all nodes weigh 1

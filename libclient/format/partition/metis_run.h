@@ -13,9 +13,9 @@ namespace graphd {
 
 // The functions of this file have no state, so any thread may call them.
 
-// Throws Error(kOverloaded) if METIS needs more than `bound` bytes or, if that is 0, more than the
-// machine and the cgroup have available. `graph` is what METIS would partition, `remedy` a command
-// to the user.
+// Throws Error(kOverloaded) if METIS needs more than `bound` bytes or, if `bound` is 0, more than
+// the machine and the cgroup have available. `graph` describes what METIS would partition; `remedy`
+// tells the user what to do instead.
 void CheckMemoryForMetis(uint64_t needed, uint64_t bound, const std::string& graph,
                          const std::string& remedy);
 
@@ -27,8 +27,9 @@ uint64_t BytesForStreaming(uint64_t nodes, uint64_t neighbours) noexcept;
 
 // Runs METIS's k-way partitioning, which balances the quantities of `weights` (the nodes of
 // `graph`) within 3 % if possible; quantities whose sum exceeds MaxMetisIndex are scaled. Reports
-// the elapsed seconds to `progress` from a thread of its own; the caller's thread must not use it
-// meanwhile. Throws Error(kOverloaded) if METIS runs out of memory, Error(kInternal) if it fails.
+// the elapsed seconds to `progress` from a thread of its own; the caller's thread must not call
+// `progress` meanwhile. Throws Error(kOverloaded) if METIS runs out of memory, Error(kInternal) if
+// it fails.
 std::vector<PartId> RunMetis(MetisGraph& graph, const NodeWeights& weights,
                              const AssignOptions& options, const StepProgress& progress);
 

@@ -65,7 +65,8 @@ class Neighbours {
   }
 
  private:
-  // Writes the lists of as many nodes as fit the buffer at a time, or part of a list.
+  // Writes the lists in order: each time the buffer is filled, those of as many nodes as fit into
+  // it, or a part of a list that is too long for it.
   void WriteLists(const RawGraph& graph, const NodeSequence& sequence, SpillFiles& spill,
                   uint64_t most) {
     path_ = spill.NewPath();

@@ -18,9 +18,9 @@ class NodeWeights {
  public:
   // The weights of single nodes. Keeps a reference to `targets`.
   NodeWeights(const BalanceTargets& targets, size_t nodes);
-  // The sums over clusters: node i of `nodes` is in cluster cluster_of[i] < clusters. Unless
-  // nodes are the only quantity, this needs 4 bytes per node and 8 per cluster for a while, and
-  // keeps 8 per cluster and 16 for each of its quantities.
+  // The sums over clusters: node i of `nodes` is in cluster cluster_of[i] < clusters. Unless nodes
+  // are the only quantity, the constructor needs 4 bytes per node and 8 per cluster while it runs,
+  // and the object keeps 8 bytes per cluster and 16 for each quantity of a cluster.
   NodeWeights(const NodeWeights& nodes, std::span<const uint32_t> cluster_of, size_t clusters);
 
   size_t size() const noexcept { return size_; }

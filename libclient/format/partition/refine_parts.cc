@@ -14,13 +14,15 @@ namespace {
 
 constexpr int kPricePasses = 8;
 constexpr int kPriceChanges = 64;  // in each pass
-// A price rises by this part of a node's average number of neighbours while a partition holds
-// twice its share, and in each pass by less than in the last one, so that prices settle.
+// While a partition holds twice its share, its price rises by this fraction of a node's average
+// number of neighbours at each change. The fraction shrinks from pass to pass, so that prices
+// settle.
 constexpr double kFirstGain = 0.3, kGainDecay = 0.6;
-// A price falls unless a partition holds a little more than its share.
+// A price falls while its partition holds less than this many shares.
 constexpr double kFreeShare = 1.01;
-// Beyond its share, a partition may grow by this part of it for nodes that have more of their
-// neighbours there, before its price makes others leave; in each pass by less than in the last one.
+// For a node that has more neighbours there than in its own partition, a partition may grow beyond
+// its share by this fraction of it, before its price makes other nodes leave. The fraction shrinks
+// from pass to pass.
 constexpr double kFirstGrowth = 1, kGrowthDecay = 0.6;
 constexpr size_t kCheapest = 16;  // partitions without neighbours that a node looks at
 
@@ -73,8 +75,8 @@ class Prices {
     for (size_t quantity = 0; quantity < cheapest_.size(); quantity++) Sort(quantity);
   }
 
-  // Returns partitions with a low price for the node, the cheapest first: as many as are likely to
-  // include one that takes it.
+  // Returns the partitions with the lowest prices for the node, the cheapest first. There are
+  // enough of them that one is likely to take the node.
   std::span<const size_t> Cheapest(const NodeWeights& weights, size_t node) const {
     std::span<const size_t> parts;
     weights.ForEach(node, [&](size_t quantity, uint64_t) { parts = cheapest_[quantity]; });
@@ -138,10 +140,10 @@ class Refiner {
   }
 
  private:
-  // Returns the best partition for a node whose neighbours have been counted; its own, if it
-  // should stay. A node that would gain no neighbours, and moves only because the price of its own
-  // partition is high, may not let another partition exceed its share: nodes with few neighbours
-  // would move for ever.
+  // Returns the best partition for a node whose neighbours have been counted, or the node's own
+  // partition if the node should stay. A node that would gain no neighbours, and moves only because
+  // the price of its own partition is high, may not let another partition exceed its share:
+  // otherwise nodes with few neighbours would move for ever.
   size_t BestAtPrices(size_t node, const Prices& prices, double most_shares) const {
     const size_t own = Index(owner_[node]);
     const auto score = [&](size_t part) {
@@ -159,14 +161,15 @@ class Refiner {
       return true;
     };
     for (size_t part : near_.parts()) consider(part);
-    // The first that takes the node is the best of those without its neighbours.
+    // The first partition that takes the node is the best one without neighbours of the node.
     for (size_t part : prices.Cheapest(weights_, node)) {
       if (consider(part)) break;
     }
     return best;
   }
 
-  // Returns likewise the best partition with room. Shares of nodes come before those of edges.
+  // Returns the best partition with room, or the node's own. Room for nodes matters more than room
+  // for edges.
   size_t BestWithinRoom(size_t node) const {
     using Of = PartLoads::Of;
     const size_t own = Index(owner_[node]);

@@ -25,10 +25,10 @@ void RefineByPrices(const NeighbourLists& lists, const NodeWeights& weights, siz
                     std::vector<PartId>& owner, const std::function<void()>& pass_done);
 
 // Moves each node to the partition that has most of its neighbours among the partitions with room
-// for it, if that partition has more of them than its own. A node of a partition that exceeds its
-// room moves in any case; if no partition has room for the node's edges as well, it moves to a
-// partition with room for the node alone. Stops when hardly a node moves and no partition exceeds
-// its room for any quantity, or after `max_passes` passes.
+// for it, if that partition has more of them than the node's own partition. If a node's own
+// partition exceeds its room, the node moves in any case; if no partition has room for the node's
+// edges as well, it moves to a partition with room for the node alone. Stops when hardly a node
+// moves and no partition exceeds its room for any quantity, or after `max_passes` passes.
 void RefineWithinRoom(const NeighbourLists& lists, const NodeWeights& weights, size_t parts,
                       int max_passes, std::vector<PartId>& owner,
                       const std::function<void()>& pass_done);
