@@ -91,8 +91,8 @@ void Merge(const std::vector<FeatureInfo>& of_part, PartId part, int64_t rows,
   }
 }
 
-// Returns the features of the whole graph. Reading rows relies on all partitions having the same
-// ones.
+// Returns the features of the whole graph. All partitions must have the same features, because
+// reading rows relies on this.
 PartitionFeatures MergeFeatures(const GraphMeta& meta, std::vector<PartitionFeatures> partitions) {
   const Schema& schema = meta.schema;
   PartitionFeatures merged;
@@ -140,9 +140,9 @@ std::shared_ptr<GraphAccess> OpenStandalone(const Options& options) {
       std::move(no_links), std::move(ports), std::make_shared<Traffic>(), options.timeout);
 }
 
-// Returns what calls share of the partitions that are not mapped; null if all are mapped. Joins the
-// row cache of this machine if the options want one; warns, and uses none, if a daemon does not say
-// which data it has.
+// Returns the object through which calls share the rows of partitions that are not mapped; null if
+// all partitions are mapped. Joins the row cache of this machine if the options ask for one. If a
+// daemon does not say which data it has, warns and uses no cache.
 std::unique_ptr<SharedRows> ShareRows(const Options& options, const GraphMeta& meta,
                                       const PartitionFeatures& merged,
                                       const std::vector<std::shared_ptr<DaemonLink>>& links,
@@ -225,7 +225,7 @@ std::shared_ptr<GraphAccess> Connect(const Options& options) {
                                        std::move(traffic), options.timeout, std::move(shared));
 }
 
-// Returns a partition of this machine or, if it has none, any.
+// Returns a partition of this machine or, if this machine has none, any partition.
 PartId NearestPartition(const Options& options, const GraphAccess& access) {
   std::vector<PartId> here;
   const PartId parts = access.meta().book.num_partitions();

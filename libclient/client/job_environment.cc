@@ -46,8 +46,8 @@ std::optional<int> TasksOnNode(std::string_view list, int node, int most) {
 
 std::optional<SlurmTask> FindSlurmTask() {
   const std::string job = EnvironmentText("SLURM_JOB_ID"), step = EnvironmentText("SLURM_STEP_ID");
-  // Slurm's own steps, such as an interactive shell, have ids from the end of the range, and what
-  // runs in them has not been started as a task each.
+  // Slurm's own steps, such as an interactive shell, have ids from the end of the range, and the
+  // processes in them are not tasks that srun has started one by one.
   constexpr int64_t kLargestStep = 0xffff0000;
   if (job.empty() || step.empty() || ParseInt(step, "SLURM_STEP_ID", 0, INT64_MAX) > kLargestStep) {
     return std::nullopt;

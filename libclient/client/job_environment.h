@@ -22,8 +22,8 @@ struct JobEnvironment {
 //                       and the machine's name follow if the address is loopback
 //   slurm-<job>.<step>  the step of srun, if it has several tasks (SLURM_JOB_ID, SLURM_STEP_ID)
 //
-// Trainers of one launch get the same id, so that their barriers, synchronous steps and tensors
-// meet. Throws Error(kInvalid), which names the variable and its value.
+// Trainers of one launch get the same id, so that they share barriers, synchronous steps and
+// tensors. Throws Error(kInvalid), which names the variable and its value.
 JobEnvironment ReadJobEnvironment();
 
 }  // namespace graphd

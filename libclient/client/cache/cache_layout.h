@@ -20,9 +20,9 @@
 //
 // An extent consists of sets of 16 rows, and a row can be in one set of its extent only. Each set
 // evicts by itself (sieve_queue.h), except that kept rows are in no queue. A writer therefore
-// changes a single set, under the set's own sequence lock. No process ever waits for this lock: a
-// reader that finds a set locked treats its row as missing, and a writer leaves its row out, or
-// tries again a few times if the row is to be kept.
+// changes only one set, and holds this set's own sequence lock while it does. No process ever waits
+// for this lock: a reader that finds a set locked treats its row as missing, and a writer leaves
+// its row out, or tries again a few times if the row is to be kept.
 
 namespace graphd {
 

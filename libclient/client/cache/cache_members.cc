@@ -70,8 +70,8 @@ std::vector<Entry> ReadEntries(int fd, const std::string& path) {
   return entries;
 }
 
-// Unlocks explicitly when destroyed: a child that was forked meanwhile has the descriptor too, so
-// that closing it here would leave the file locked.
+// Unlocks explicitly when destroyed: a child that was forked meanwhile has the descriptor too, and
+// closing it here alone would leave the file locked.
 class Unlock {
  public:
   explicit Unlock(int fd) : fd_(fd) {}
@@ -140,8 +140,8 @@ UniqueFd OpenMemoryOf(const Entry& entry) {
   };
   struct stat info {};
   UniqueFd fd;
-  // A killed member's process id may be another process's now, and opening what that has under the
-  // descriptor, such as a terminal or a FIFO, could have effects there.
+  // The process id of a killed member may now be that of another process. Its file with this
+  // descriptor number may be a terminal or a FIFO, and opening such a file could have effects.
   if (::stat(path.c_str(), &info) == 0) {
     if (!is_memory(info)) return {};
     fd.reset(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));

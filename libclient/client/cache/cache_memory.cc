@@ -146,8 +146,8 @@ void CacheMemory::HideFromChildren() {
 }
 
 bool CacheMemory::Populate(uint32_t i) noexcept {
-  // Other programs may have taken the memory since this was made; allocating it nevertheless could
-  // end one of them.
+  // Other programs may have taken the machine's memory since this cache was made; if the pages were
+  // allocated nevertheless, the system could kill one of these programs.
   try {
     if (AvailableMemory().bytes < extent_bytes_) return false;
   } catch (const std::exception&) {

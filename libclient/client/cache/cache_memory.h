@@ -31,8 +31,8 @@ struct CacheShape {
 // read. Thread-safe.
 class CacheMemory {
  public:
-  // Makes memory without rows. Throws Error(kInvalid) if the shape has fewer than kLeastBytes or
-  // no room for its features, Error(kOverloaded) if the machine has less memory.
+  // Makes memory without rows. Throws Error(kInvalid) if the shape has fewer than kLeastBytes or no
+  // room for its features, and Error(kOverloaded) if the machine does not have that much memory.
   explicit CacheMemory(const CacheShape& shape);
   // Maps memory that another process has made. It may be larger or smaller than shape.bytes. Throws
   // Error(kCorrupt) if the memory has another format version, or was made for other features than

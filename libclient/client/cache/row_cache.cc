@@ -26,7 +26,8 @@ size_t RoundUp(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
 uint64_t Hash(int64_t id) noexcept { return Mix64(static_cast<uint64_t>(id) + kRngStep); }
 
-// A row's extent, and the one where it was before that one was added; the same if there was none.
+// A row's extent, and the extent in which the row was before that extent was added; the same extent
+// if there was no such one.
 struct Choice {
   uint8_t now = 0, before = 0;
 };
@@ -71,7 +72,8 @@ bool HasEnded(pid_t pid) noexcept { return ::kill(pid, 0) != 0 && errno == ESRCH
 
 }  // namespace
 
-// The choices of all hashes for a number of extents: computing one takes longer than copying a row.
+// The choices of all hashes for a number of extents, in a table, because computing one choice takes
+// longer than copying a row.
 struct RowCache::Choices {
   static constexpr size_t kSize = 4096;
   explicit Choices(uint32_t count) {
@@ -88,8 +90,9 @@ RowCache::~RowCache() = default;
 
 struct RowCache::Place {
   std::byte* set = nullptr;
-  // Another set where it may be: of the extent among those that have the kept rows, or, if the
-  // feature keeps none, of the one where it was before `set`'s extent was added. Often the same.
+  // Another set where the row may be. If the feature keeps rows, this set is in the row's extent
+  // among the extents with kept rows; otherwise, in the extent where the row was before the extent
+  // of `set` was added. It is often the same as `set`.
   std::byte* other = nullptr;
   uint64_t lock = 0;                // when the row was found
   const std::byte* slot = nullptr;  // null: the row is missing
@@ -205,8 +208,8 @@ bool RowCache::FindIn(const Table& table, int64_t id, Place& place) noexcept {
   for (uint32_t matches = Matches(set, place.tag); matches != 0; matches &= matches - 1) {
     const auto way = static_cast<unsigned>(std::countr_zero(matches));
     const std::byte* slot = place.set + sizeof(CacheSet) + way * table.slot_bytes;
-    // Copy compares the id, when the row has been prefetched. Reading it here would wait for
-    // memory, and is only needed to select among equal tags.
+    // Copy compares the id later, when the row has been prefetched. Reading the id here would wait
+    // for memory, and is needed only if several rows have the same tag.
     const bool is_last = (matches & (matches - 1)) == 0;
     if (!is_last &&
         __atomic_load_n(reinterpret_cast<const int64_t*>(slot), __ATOMIC_RELAXED) != id) {
@@ -362,7 +365,7 @@ int64_t RowCache::Keep(size_t index, std::span<const int64_t> ids,
 
 int64_t RowCache::StoreRows(size_t index, std::span<const int64_t> ids,
                             std::span<const int64_t> positions, const std::byte* rows, bool keep) {
-  constexpr size_t kRowsAtOnce = 1024;  // between two looks at whether an extent is needed
+  constexpr size_t kRowsAtOnce = 1024;  // stored between two checks for a needed extent
   constexpr size_t kAhead = 8;
   if (!CanHold(index)) return 0;
   int64_t staying = 0;
@@ -379,7 +382,7 @@ int64_t RowCache::StoreRows(size_t index, std::span<const int64_t> ids,
         __builtin_prefetch(keep ? ahead.other : ahead.set, 1);
       }
       const std::byte* row = rows + static_cast<size_t>(positions[i]) * table.row_bytes;
-      // Trainers that keep the same rows meet in the same sets.
+      // Trainers that keep the same rows often change the same set at the same time.
       for (int tries = keep ? 100 : 1; tries > 0; tries--) {
         if (Store(table, extents, ids[i], row, keep, stored)) break;
         if (tries > 1) std::this_thread::yield();
@@ -439,7 +442,8 @@ void RowCache::GrowIfNeeded(size_t index) noexcept {
     return;
   }
   Grow(index);
-  // Another thread may be getting the first memory. Without it, this thread's rows would be lost.
+  // Another thread may be getting the feature's first memory. If this thread did not wait for that,
+  // its rows would not be stored.
   for (int i = 0; i < 200 && shared.num_extents.load(std::memory_order_acquire) == 0; i++) {
     const auto grower = static_cast<pid_t>(shared.grower.load(std::memory_order_acquire));
     if (grower == 0 || HasEnded(grower)) break;
@@ -457,8 +461,9 @@ uint64_t RowCache::NeededExtents(size_t index) const noexcept {
   return std::min((rows_[index] + rows_[index] / 2) / in_extent + 1, kMostNeeded);
 }
 
-// Returns the number of extents with which a feature begins, if `left` can be taken: as many as its
-// rows need or, if those of all features need more than there are, its share.
+// Returns the number of extents with which a feature begins, if `left` extents can be taken: as
+// many as its rows need or, if the rows of all features need more extents than there are, its
+// share.
 uint32_t RowCache::FirstExtents(size_t index, uint32_t left) const noexcept {
   uint64_t all = 0;
   for (size_t i = 0; i < tables_.size(); i++) all += NeededExtents(i);
@@ -474,7 +479,7 @@ void RowCache::Grow(size_t index) noexcept {
   uint32_t owner = 0;
   const auto mine = static_cast<uint32_t>(pid_);
   while (!shared.grower.compare_exchange_strong(owner, mine, std::memory_order_acquire)) {
-    // Another thread adds one, unless its process was killed.
+    // Another thread is adding an extent, unless its process was killed.
     if (owner == mine || !HasEnded(static_cast<pid_t>(owner))) return;
   }
   std::atomic<uint32_t>& taken = memory_.header().extents_taken;
@@ -488,7 +493,8 @@ void RowCache::Grow(size_t index) noexcept {
     while (extent < most && !taken.compare_exchange_weak(extent, extent + 1)) {
     }
     if (extent >= most || count >= kMostExtents) {
-      // A feature that has an extent waits for those that are reserved for others.
+      // A feature that already has an extent does not take the extents that are reserved for
+      // others.
       if (extent >= memory_.num_extents()) is_full_.store(true, std::memory_order_relaxed);
       break;
     }
@@ -498,8 +504,8 @@ void RowCache::Grow(size_t index) noexcept {
     }
     // The pages are zero, which is an unlocked set without rows.
     shared.extents[count++].store(static_cast<uint16_t>(extent), std::memory_order_relaxed);
-    // The first ones are published together: rows that were stored between two of them would not be
-    // found later.
+    // The first extents are published together: a row that was stored when only some of them were
+    // published would not be found later.
     if (first != 0) shared.num_extents.store(count, std::memory_order_release);
   } while (count < wanted);
   if (first == 0) shared.num_extents.store(count, std::memory_order_release);

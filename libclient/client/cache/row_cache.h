@@ -20,10 +20,10 @@ namespace graphd {
 // Counts of what a process has done with a row cache since it joined.
 struct RowCacheCounts {
   uint64_t hits = 0;       // rows that were read
-  uint64_t misses = 0;     // rows that were looked for in vain
+  uint64_t misses = 0;     // rows that were looked for but not found
   uint64_t hit_bytes = 0;  // the size of the rows that were read
   uint64_t inserted = 0;   // rows that were stored
-  uint64_t evicted = 0;    // rows that made room for them
+  uint64_t evicted = 0;    // rows that were removed to make room for stored rows
   uint64_t kept = 0;       // rows that Keep has made permanent, and that were not permanent before
 };
 
@@ -45,7 +45,7 @@ class RowCache {
   RowCache(const RowCache&) = delete;
   RowCache& operator=(const RowCache&) = delete;
 
-  // Returns whether rows of a feature can be stored: they must fit the memory's sets.
+  // Returns whether rows of a feature can be stored: a set of such rows must fit into an extent.
   bool CanHold(size_t table) const noexcept { return tables_[table].sets_per_extent > 0; }
 
   // Copies the rows that are cached: row ids[i] to row positions[i] of `out`. Replaces the contents
@@ -60,11 +60,12 @@ class RowCache {
               const std::byte* rows);
 
   // Adds extents to a feature until they can hold `rows` rows, which Keep will store. It may exceed
-  // the feature's share, but leaves the extents that are reserved for features without any. Kept
-  // rows are stored in the extents that the feature has when the first call, by any process, has
-  // returned; later calls have no effect. Before the first call, Keep keeps no row. Returns false
-  // if there is no memory for rows of the feature, or if another process takes more than ten
-  // seconds to add extents. Passes on what the thread's InterruptCheck throws.
+  // the feature's share, but leaves the extents that are reserved for features without any. The
+  // first call, by any process, decides: kept rows are stored only in the extents that the feature
+  // has when this call has returned, and later calls have no effect. Before the first call, Keep
+  // makes no row permanent. Returns false if there is no memory for rows of the feature, or if
+  // another process takes more than ten seconds to add extents. Passes on what the thread's
+  // InterruptCheck throws.
   bool PrepareToKeep(size_t table, uint64_t rows);
   // Stores rows as Insert does, and never evicts them, unless a process is killed while it changes
   // their set. At most kMostKept of the kSetRows rows of a set are kept; further rows are stored,

@@ -6,10 +6,9 @@
 namespace graphd {
 
 // The order in which SIEVE evicts the rows of a set of at most 16 (Zhang et al., "SIEVE is Simpler
-// than LRU", NSDI 2024): a queue by age, and a hand that moves from the oldest row to the newest. A
-// row that was read since the hand last passed it is passed over once more; the first row that was
-// not read since is evicted. A row that is read does not move, so that a hit changes at most one
-// bit.
+// than LRU", NSDI 2024): a queue by age, and a hand that moves from the oldest row to the newest.
+// The hand passes over rows that were read since it last passed them, and evicts the first row that
+// was not. A row that is read does not move, so that a hit changes at most one bit.
 //
 // A row is named by its way, which is the number of its slot in the set. The queue is a value of 10
 // bytes, which lies in shared memory as two words. A damaged value leads to a wrong choice, but

@@ -23,7 +23,8 @@ namespace {
 
 constexpr size_t kFilePiece = size_t{8} << 20;  // bytes
 constexpr size_t kRowPiece = size_t{4} << 20;   // bytes
-// A little longer than a daemon holds pushes and lets holds wait for their turn.
+// A little longer than the time for which a daemon holds pushes and lets other holds wait for their
+// turn.
 constexpr std::chrono::seconds kHoldLimit{90};
 
 std::string TimeNow() {
@@ -169,7 +170,8 @@ std::vector<CheckpointClient::Found> CheckpointClient::FindAll() {
     Peer* peer;
   };
   std::vector<Entry> entries;  // filled on the RPC thread
-  // Each answer has some of them, since the manifests of all may not fit into one message.
+  // Each answer has some of the checkpoints, because the manifests of all may not fit into one
+  // message.
   using List = std::function<kj::Promise<void>(Peer & peer, const std::string& after)>;
   const List list = [&entries, &list](Peer& peer, const std::string& after) {
     auto request = peer.checkpoints().listRequest();
@@ -214,7 +216,7 @@ std::vector<CheckpointClient::Found> CheckpointClient::FindAll() {
   std::vector<Found> all;
   for (auto& [name, found] : by_name) {
     const Checkpoint& checkpoint = found.manifest.checkpoint;
-    // A checkpoint without tensors has no parts but that with the manifest.
+    // A checkpoint without tensors has only the part with the manifest.
     if (found.with_manifest != nullptr && !checkpoint.tensors.empty() &&
         found.places.size() != static_cast<size_t>(checkpoint.num_parts)) {
       found.with_manifest = nullptr;

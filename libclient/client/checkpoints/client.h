@@ -20,16 +20,16 @@ namespace graphd {
 // thread-safe.
 class CheckpointClient {
  public:
-  // Connects to the daemons of options.ip_config, within options.timeout, as a member of
-  // options.job_id that barriers do not wait for. Sockets of daemons on this machine are below
-  // `runtime_dir`; empty: where FindSocket looks. Throws Error(kUnavailable), and Error(kInvalid)
-  // in standalone mode.
+  // Connects to the daemons of options.ip_config, within options.timeout, as a member of the job
+  // options.job_id for which barriers do not wait. The sockets of daemons on this machine are below
+  // `runtime_dir` or, if that is empty, where FindSocket looks for them. Throws
+  // Error(kUnavailable), and Error(kInvalid) in standalone mode.
   explicit CheckpointClient(const Options& options, const std::string& runtime_dir = {});
   ~CheckpointClient();
   CheckpointClient(const CheckpointClient&) = delete;
   CheckpointClient& operator=(const CheckpointClient&) = delete;
 
-  // These have the semantics of the functions in graphd/checkpoint.h.
+  // The following functions do what the functions in graphd/checkpoint.h do.
   void Create(const std::string& name, const CheckpointOptions& options);
   std::vector<Checkpoint> List();
   Checkpoint Find(const std::string& name);

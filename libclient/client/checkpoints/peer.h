@@ -21,7 +21,8 @@ struct CheckpointClient::Peer {
   kj::Maybe<wire::Checkpoints::Client> service;
   kj::Maybe<wire::Making::Client> making;
 
-  // These are set when the constructor of the client has returned.
+  // The members that these functions return are set when the constructor of the client has
+  // returned.
   wire::Session::Client& graph() { return KJ_ASSERT_NONNULL(session); }
   wire::Checkpoints::Client& checkpoints() { return KJ_ASSERT_NONNULL(service); }
   wire::Making::Client& current() { return KJ_ASSERT_NONNULL(making); }

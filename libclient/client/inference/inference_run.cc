@@ -30,7 +30,7 @@ struct InferenceRun::State {
   std::string layer_name(int64_t layer) const { return StrCat(name, ":layer", layer); }
   bool is_first() const { return graph.session()->rank() == 0; }
 
-  // Returns a name and those that it has with the name of a node type.
+  // Returns a name, and for each node type the name followed by the type's name.
   std::set<std::string> WithTypes(const std::string& stem) const {
     std::set<std::string> names{stem};
     for (const std::string& ntype : graph.ntypes()) names.insert(StrCat(stem, "/", ntype));
@@ -43,7 +43,7 @@ struct InferenceRun::State {
     return names;
   }
 
-  // Drops those of some tensors that exist.
+  // Drops the tensors of these names, if they exist.
   void Drop(const std::set<std::string>& names) const {
     for (const std::string& existing : Existing()) {
       if (names.count(existing) != 0) DistTensor::Drop(graph, existing);
@@ -72,7 +72,8 @@ struct InferenceRun::State {
     }
   }
 
-  // Makes the arguments of an earlier run unreadable; the results remain those of a run.
+  // Makes the arguments of an earlier run unreadable. Their tensor remains, so that the results are
+  // still recognised as those of a run.
   void Invalidate() const {
     const DistTensor kept = DistTensor::Open(graph, run_name());
     Tensor zero = Tensor::Empty(DType::kUInt8, {1});
@@ -124,9 +125,10 @@ struct InferenceRun::State {
                                        [&](const auto& each) { return existing.count(each) != 0; });
   }
 
-  // Drops what an earlier run has left and keeps the new arguments. Its arguments become unreadable
-  // first and are dropped last, and the new ones are written last: whenever it is interrupted, the
-  // next call starts over, and recognises the results as those of a run.
+  // Drops what an earlier run has left, and stores the new arguments. The earlier run's arguments
+  // are made unreadable first and dropped last, and the new arguments are stored at the very end.
+  // Whenever this is interrupted, the next call therefore starts over, and recognises the results
+  // as those of a run.
   void StartOver() const {
     const std::set<std::string> existing = Existing(), results = WithTypes(name);
     if (existing.count(run_name()) == 0) {
@@ -194,8 +196,8 @@ InferenceRun::~InferenceRun() = default;
 
 InferenceRun::Place InferenceRun::Begin() {
   State& run = *state_;
-  // Each barrier reports trainers that do not come. At the first one, all of them have returned
-  // from the call before and read what they need of its result.
+  // Each barrier reports trainers that do not come. After the first barrier, all trainers have
+  // returned from their previous call, and have read what they need of its result.
   run.graph.Barrier();
   if (run.is_first() && !run.CanGoOn()) run.StartOver();
   run.graph.Barrier();

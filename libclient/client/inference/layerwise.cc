@@ -23,7 +23,7 @@ constexpr int64_t kMaskRowsAtOnce = int64_t{4} << 20;
 // The nodes that this trainer computes in a layer, by node type.
 using Shares = std::vector<std::vector<int64_t>>;
 
-// A mask as runs are compared by it.
+// A summary of a mask, by which the masks of two runs are compared.
 struct MaskSummary {
   std::string checksum;
   bool chooses_any = false;
@@ -48,8 +48,8 @@ class WriteBehind {
  public:
   explicit WriteBehind(InferenceRun& run) : run_(run) {}
 
-  // Waits for the batch before, and starts to write this one and then to note what is done. Throws
-  // what the write of the batch before has thrown.
+  // Waits until the previous batch is written. Then starts to write this one, after which the
+  // progress is noted. Throws what writing the previous batch has thrown.
   void Put(const DistTensor& tensor, std::vector<int64_t> ids, Tensor rows,
            const InferenceRun::Place& done) {
     Finish();
@@ -146,7 +146,8 @@ class FullGraph {
     for (const auto& nodes : SharesOf(layer)) count += BatchesOf(nodes);
     return count;
   }
-  // Returns the name of a type in names of tensors, which have none in a graph with one type.
+  // Returns the name of a type as it is used in the names of tensors: empty in a graph with one
+  // type.
   std::string TypeName(size_t type) const {
     return num_types() == 1 ? "" : graph_.schema().ntype(static_cast<int32_t>(type));
   }

@@ -107,7 +107,7 @@ struct ControlClient::Impl {
   const std::string peer;
   std::chrono::milliseconds timeout;
   const std::function<ClientSocket()> again;
-  bool answered = false;  // a call was
+  bool answered = false;  // whether any call was answered
   kj::AsyncIoContext io;
   std::optional<Link> link;
 };

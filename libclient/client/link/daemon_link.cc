@@ -21,10 +21,10 @@
 namespace graphd {
 namespace {
 
-// Time that a rank which attaches again waits for the daemon to notice that its old connection is
-// gone.
+// The time for which a trainer that attaches again waits for the daemon to notice that the
+// trainer's old connection is gone.
 constexpr auto kStaleMembership = std::chrono::milliseconds(1000);
-// Time for a server to make its directory, if it is started together with its trainers.
+// The time that a server which is started together with its trainers has to make its directory.
 constexpr auto kUnknownServer = std::chrono::milliseconds(5000);
 // The pause after the first attempt to attach in the background. Later pauses are longer.
 constexpr auto kFirstRetry = std::chrono::milliseconds(10);
@@ -45,8 +45,8 @@ constexpr auto kLastReadsLimit = std::chrono::milliseconds(500);
 // The number of RPCs that Pipelined keeps in flight.
 constexpr size_t kInFlight = 8;
 
-// Runs step(0) .. step(count-1), each an RPC, keeping kInFlight of them under way. On the RPC
-// thread.
+// Runs step(0) .. step(count-1), each an RPC, keeping kInFlight of them under way. Must be called
+// on the RPC thread.
 kj::Promise<void> Pipelined(size_t count, std::function<kj::Promise<void>(size_t)> step) {
   struct State {
     std::function<kj::Promise<void>(size_t)> step;
@@ -109,8 +109,8 @@ DaemonLink::~DaemonLink() {
   thread_->Run(drop);
 }
 
-// Waits a little for the answer, so that the message is written before the connection ends. Does so
-// at best effort.
+// Waits a little for the answer, so that the message is written before the connection ends. Ignores
+// errors.
 void DaemonLink::TellLastReads() noexcept {
   if (broken_) return;
   try {
@@ -125,7 +125,7 @@ void DaemonLink::TellLastReads() noexcept {
         },
         kLastReadsLimit, peer_));
   } catch (const std::exception&) {
-    // Without memory for a message there is none.
+    // If there is no memory for a message, none is sent.
   }
 }
 
@@ -133,7 +133,7 @@ ClientSocket DaemonLink::Connect(std::chrono::milliseconds patience) const {
   const int timeout_ms = static_cast<int>(patience.count());
   if (use_unix_) return {ConnectUnix(socket_path_, timeout_ms), true};
   ClientSocket socket = ConnectOverTcp(timeout_ms);
-  // A daemon may not read for as long as a call may take.
+  // A daemon that has not vanished may read nothing for as long as a call may take.
   constexpr std::chrono::milliseconds kMost = std::chrono::hours(1);
   NoticeVanishedPeer(socket.fd.get(), kClientIdle, kClientProbe,
                      std::clamp(options_.timeout, kClientUnacknowledged, kMost));
@@ -185,9 +185,9 @@ AttachInfo DaemonLink::AttachPatiently(std::chrono::milliseconds patience) {
           std::max<Clock::duration>(patience - (Clock::now() - start), kFirstRetry));
       return AttachOnce(left, left);
     } catch (const Error& error) {
-      // The daemon has not started yet or restarts: wait for it. If the rank is still attached, the
-      // daemon may not have seen the end of this rank's last connection; after a cut network, that
-      // may take until it probes the connection. Other errors are final.
+      // Wait for a daemon that has not started yet or that restarts. If the rank is still attached,
+      // the daemon may not have noticed the end of this rank's last connection. After the network
+      // was cut, it notices the end only when it probes the connection. Other errors are final.
       const auto passed = Clock::now() - start + pause;
       const bool away = error.code() == ErrorCode::kUnavailable;
       const bool was_attached = generation_ > 0;
@@ -208,7 +208,7 @@ AttachInfo DaemonLink::AttachPatiently(std::chrono::milliseconds patience) {
 
 void DaemonLink::ReconnectIfBroken() GRAPHD_NO_THREAD_SAFETY_ANALYSIS {
   const auto asked = Clock::now();
-  // Another thread may wait for a daemon that does not answer.
+  // The thread that holds the mutex may be waiting for a daemon that does not answer.
   while (!reconnecting_.try_lock()) {
     if (Clock::now() - asked > options_.timeout) {
       Throw(ErrorCode::kUnavailable, "the graphd at ", peer_, " does not answer (waited ",
@@ -218,8 +218,8 @@ void DaemonLink::ReconnectIfBroken() GRAPHD_NO_THREAD_SAFETY_ANALYSIS {
   }
   const std::unique_lock lock(reconnecting_, std::adopt_lock);
   if (!broken_) return;
-  // Threads take turns. If another one has failed meanwhile, after waiting until the timeout, this
-  // one does not try again.
+  // Threads attach one after another. If another thread has failed meanwhile, after it had waited
+  // until the timeout, this thread does not try again.
   if (failure_ && failed_ > asked) throw Error(*failure_);
   try {
     AttachPatiently(std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -246,9 +246,9 @@ void DaemonLink::Lost(DaemonConnections* connections) {
   lost_.NotifyAll();
 }
 
-// Checks what the daemon answers to attach, before its session is used: rows and samples of other
-// files must never be mistaken for those of the files whose fingerprint is `known` (if that is not
-// empty).
+// Checks the daemon's answer to attach before its session is used: rows and samples of other files
+// must never be mistaken for rows and samples of the files whose fingerprint is `known`, if that is
+// not empty.
 void DaemonLink::CheckAnswer(wire::Daemon::AttachResults::Reader answer, const std::string& known) {
   CheckHello(answer.getHello(), "the graphd at " + peer_);
   const std::string now = answer.hasFingerprint() ? answer.getFingerprint().cStr() : "";
@@ -264,7 +264,7 @@ DaemonConnections::Attached* DaemonLink::AttachedFor(Lane lane) {
                                                    : connections_->small.get();
 }
 
-// Ends the connections if the daemon answers nothing.
+// Ends the connections if the daemon does not answer a ping.
 void DaemonLink::Ping(Lane lane) {
   DaemonConnections::Attached* const attached = AttachedFor(lane);
   if (!attached || attached->is_pinged) return;
@@ -280,7 +280,7 @@ void DaemonLink::Ping(Lane lane) {
             attached->is_pinged = false;
             if (alive) return;
             Lost(connections);
-            // The calls that wait for it fail now.
+            // The calls that wait for this connection fail now.
             for (const auto& each : {connections->small.get(), connections->bulk.get()}) {
               if (each) ::shutdown(each->number, SHUT_RDWR);
             }
@@ -326,8 +326,8 @@ AttachInfo DaemonLink::AttachOnce(std::chrono::milliseconds to_connect,
     version_ = info.version;
     known_ = nullptr;
     generation_++;
-    // This must come last: memory mapped from the lost daemon would be read as if it were this
-    // one's.
+    // This must come last: otherwise memory that was mapped from the lost daemon would be read as
+    // if it belonged to this daemon.
     thread_->Run([this] { broken_ = connections_ == nullptr || connections_->lost; });
     return info;
   } catch (...) {

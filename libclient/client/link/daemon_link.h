@@ -64,13 +64,13 @@ class DaemonLink {
   AttachInfo Attach(std::shared_ptr<const GraphMeta> known = nullptr,
                     std::optional<std::string> version = std::nullopt);
 
-  // The encodings in which the daemon can send rows. They do not change: a daemon with other files
-  // is refused when the link attaches again.
+  // The encodings in which the daemon can send rows. They never change, because the link refuses a
+  // daemon with other files when it attaches again.
   const RowEncodings& encodings() const noexcept { return encodings_; }
 
-  // Attaches again if the connection is still broken, within the timeout of the options. Throws as
-  // Attach does, and Error(kInvalid) if the daemon serves another graph now. Threads that call this
-  // at the same time fail together.
+  // Attaches again within the timeout of the options, if the connection is still broken. Throws as
+  // Attach does, and Error(kInvalid) if the daemon serves another graph now. If one attempt fails,
+  // all threads that called this function meanwhile fail with it.
   void ReconnectIfBroken();
   bool is_broken() const noexcept { return broken_; }
   // Returns how often this link has attached.
@@ -148,7 +148,7 @@ class DaemonLink {
   std::string socket_path_, peer_;
   ClientCredentials credentials_;                   // none for a Unix socket
   std::unique_ptr<DaemonConnections> connections_;  // touched on the RPC thread only
-  std::atomic<bool> broken_{true};                  // before attaching, and when the peer has gone
+  std::atomic<bool> broken_{true};                  // before attaching, and after the peer has gone
   std::atomic<uint64_t> generation_{0};
   std::atomic<uint64_t> cached_{0}, not_cached_{0};
   const std::shared_ptr<MappedReadCounts> mapped_reads_ = std::make_shared<MappedReadCounts>();

@@ -55,9 +55,9 @@ capnp::MessageSize SizeOf(const RowsOnTheWay& rows) {
   return {(rows.rows.ids.size() * rows.rows.id_bytes + payload) / 8 + 64, 0};
 }
 
-// Sends a request. Returns the shared memory when the daemon has answered that it does not use it
-// (any more), but not if the call was dropped or the answer is "unavailable": then the daemon may
-// still read it.
+// Sends a request. Gives back the shared memory when the daemon's answer shows that the daemon does
+// not read it any more. Keeps it if the call was dropped or the answer is "unavailable", because
+// the daemon may still read it then.
 template <class Request>
 kj::Promise<void> SendRows(Request& request, const RowsOnTheWay& rows) {
   auto sent = request.send().ignoreResult();
@@ -197,7 +197,7 @@ class LinkPort final : public TensorPort {
             "a synchronous step has a part of each trainer, and this process is ",
             "a worker of one (GRAPHD_TRAINER); make the step in the trainer");
     }
-    const store::ClientId sender{0, table};  // an id that no client has: theirs are drawn at random
+    const store::ClientId sender{0, table};  // no client has this id: ids of clients are random
     return Start(Lane::kBulk,
                  [=, on_the_way = Share(rows, sender, step)](wire::Session::Client& session) {
                    auto request = session.stageRequest(SizeOf(on_the_way));
@@ -249,7 +249,8 @@ class LinkPort final : public TensorPort {
     return all;
   }
 
-  // Copies rows into memory that the daemon sees, unless they are there already or it is full.
+  // Copies rows into memory that the daemon can read, unless the rows are there already or the
+  // memory is full.
   RowsOnTheWay Share(const RowsToPush& rows, const store::ClientId& sender, uint64_t number) {
     RowsOnTheWay all = WithMemory(rows, sender, number);
     if (all.memory == nullptr) return all;
@@ -262,8 +263,8 @@ class LinkPort final : public TensorPort {
     return all;
   }
 
-  // Returns the regions of the current session; null if it has none, and payloads travel in
-  // messages.
+  // Returns the regions of the current session; null if the session has none, so that payloads
+  // travel in messages.
   std::shared_ptr<PushRegions> Regions() {
     const MutexLock lock(mutex_);
     const uint64_t generation = link_->generation();

@@ -18,8 +18,9 @@ class alignas(64) MappedReadCounts {
     AddTo(edges_, reads.edges);
     calls_.fetch_add(reads.calls, std::memory_order_release);
   }
-  // Returns the counts, and resets them to 0. The counts may include rows of a call that is not
-  // counted yet; a later Take then returns this call. If no call was added, nothing is taken.
+  // Returns the counts, and resets them to 0. The counts of rows, bytes and edges may include a
+  // call whose number Add has not added yet; a later Take then returns that number. If no call was
+  // added since the last Take, nothing is taken.
   MappedReads Take() noexcept {
     if (calls_.load(std::memory_order_relaxed) == 0) return {};
     const uint64_t calls = calls_.exchange(0, std::memory_order_acquire);

@@ -10,10 +10,10 @@
 
 namespace graphd {
 
-// The trainer's side of a session's PushMemory: the regions of it that hold the rows of pushes
-// under way. A region belongs to one sending of one push, and stays taken until the daemon has
-// answered that push or a later one of the same sender: the daemon may still process a call that
-// was dropped. Thread-safe.
+// The trainer's side of a session's PushMemory: the regions of this memory that hold the rows of
+// pushes under way. A region is used for one attempt to send one push. It stays taken until the
+// daemon has answered that push or a later one of the same sender, because the daemon may still
+// process a call that was dropped here. Thread-safe.
 class PushRegions {
  public:
   struct Region {
@@ -28,7 +28,8 @@ class PushRegions {
 
   uint64_t id() const noexcept { return id_; }
   // Takes the first free region that is large enough. Returns nothing if there is none, or in a
-  // process that was forked from the owner of the memory. The numbers of a sender must ascend.
+  // process that was forked from the owner of the memory. The numbers of one sender's pushes must
+  // ascend.
   std::optional<Region> Take(uint64_t bytes, const store::ClientId& sender, uint64_t number) {
     return Find(bytes, {0, sender, number, /*prepared=*/false});
   }

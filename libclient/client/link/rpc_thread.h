@@ -25,7 +25,7 @@ class RpcThread {
   RpcThread& operator=(const RpcThread&) = delete;
 
   // A started call. The memory that the call writes to must live until Wait has returned or thrown.
-  // The destructor waits, too; if its thread is interrupted, it drops the call first.
+  // The destructor waits, too; if the thread that runs it is interrupted, it drops the call first.
   class Pending {
    public:
     Pending() = default;

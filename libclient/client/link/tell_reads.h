@@ -8,13 +8,14 @@
 #include "client/link/mapped_read_counts.h"
 #include "wire/graphd.capnp.h"
 
-// Functions that tell a daemon what was read in its mapped memory, with best effort: a message that
-// is lost with its connection may have been counted or not, and a count above kMostToldReads is
-// sent as kMostToldReads. They must be called on the RPC thread.
+// Functions that tell a daemon what was read in its mapped memory. The counts are not exact: the
+// daemon may or may not have counted a message that is lost with its connection, and a count above
+// kMostToldReads is sent as kMostToldReads. They must be called on the RPC thread.
 
 namespace graphd {
 
-// Sends the counts if there are any. If that fails, adds the counts again, and the promise fails.
+// Sends the counts if there are any. If that fails, the promise fails, and the counts are added
+// back to `counts`.
 kj::Promise<void> TellReads(wire::Session::Client session,
                             std::shared_ptr<MappedReadCounts> counts);
 

@@ -14,7 +14,7 @@
 
 namespace graphd::detail {
 
-// It is hidden, because the public header that names it would export it.
+// The struct is hidden, because the public header that declares it would otherwise export it.
 struct [[gnu::visibility("hidden")]] BatchQueueCore::State {
   // The place of a finished batch, or of the exception of its `make`. Assignment never throws.
   struct Slot {

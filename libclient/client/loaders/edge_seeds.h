@@ -16,12 +16,13 @@ struct EdgeSeeds {
   std::vector<PairEdges> positive, negative;  // [etype] endpoints as positions in `nodes`
 };
 
-// Makes one seed per node. `positive` and `negative` are by edge type.
+// Makes one seed per node. `positive` and `negative` are indexed by edge type.
 EdgeSeeds NumberEnds(GraphAccess& access, const std::vector<EdgeEnds>& positive,
                      const std::vector<EdgeEnds>& negative);
 
-// Makes one seed per pair of node and time. The endpoints have the time of their edge, given by
-// `eids`; negative edge j of n has the time of positive edge floor(j * m / n) of m.
+// Makes one seed per pair of node and time. The endpoints of a positive edge have the edge's time
+// in `eids`. The endpoints of negative edge j of n have the time of positive edge floor(j * m / n)
+// of m.
 EdgeSeeds NumberEventEnds(const Schema& schema, const std::vector<EdgeEnds>& positive,
                           const std::vector<EdgeEnds>& negative, const LoaderItems::ByType& eids);
 

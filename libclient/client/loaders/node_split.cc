@@ -29,7 +29,7 @@ void CheckMask(const std::string& name, DType dtype, const std::vector<int64_t>&
 // The chosen objects of one type, partition by partition, in the order of the split.
 class Chosen {
  public:
-  // `trainers` may be null; `trainers_name` is its name for messages.
+  // `trainers` may be null. Messages call it `trainers_name`.
   Chosen(const OwnedIds& ids, ReadRows mask, ReadRows trainers, std::string trainers_name)
       : ids_(ids),
         mask_(std::move(mask)),
@@ -88,7 +88,7 @@ class Chosen {
   }
 
   void CollectByTrainer(const PartShare& share, std::vector<int64_t>& out) const {
-    // The number of objects of each trainer, then the place of its next one.
+    // The number of objects of each trainer; later, the place of the trainer's next object.
     std::vector<int64_t> places;
     ForEachBlock(share.part, [&](int64_t first, std::span<const std::byte> mask) {
       const std::vector<int64_t> trainers = Trainers(share.part, first, mask);
@@ -193,7 +193,7 @@ std::vector<int64_t> Split(const DistGraph* graph, const PartitionBook& book, bo
     const Options& session = graph->session()->options();
     if (options.rank == -1) options.rank = session.rank;
     if (options.world_size == -1) options.world_size = session.world_size;
-    // The session's number is of no use for another number of trainers.
+    // The session's number of remote trainers does not apply to another number of trainers.
     if (options.remote_trainers == -1 && options.world_size == session.world_size) {
       options.remote_trainers = session.remote_trainers;
     }

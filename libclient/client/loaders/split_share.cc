@@ -27,7 +27,8 @@ std::vector<PartShare> Cut(std::span<const int64_t> sizes, int index, int count)
   return shares;
 }
 
-// Cuts what lies behind the first objects of each partition, and returns one of the pieces.
+// Cuts the objects that follow the first objects of each partition into pieces, and returns one of
+// the pieces.
 std::vector<PartShare> CutRest(std::span<const int64_t> sizes, std::span<const int64_t> firsts,
                                int index, int count) {
   std::vector<int64_t> rest(sizes.begin(), sizes.end());
@@ -46,8 +47,8 @@ std::vector<PartShare> CutRest(std::span<const int64_t> sizes, std::span<const i
 std::vector<PartShare> EvenShare(std::span<const int64_t> sizes, int rank, int world_size,
                                  int remote) {
   const int owners = world_size - remote;
-  // The sums of firsts are rounded, and not each of them, so that their total is exactly the share
-  // of the trainers with partitions.
+  // The running sums of `firsts` are rounded instead of each element, so that the total is exactly
+  // the share of the trainers with partitions.
   std::vector<int64_t> firsts;
   int64_t before = 0;
   for (const int64_t size : sizes) {

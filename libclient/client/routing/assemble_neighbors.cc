@@ -25,7 +25,8 @@ void MergeAnswers(const Answers& answers, const SamplingRule& rule, bool edge_id
   for (const auto* answer : answers) arrivals.push_back({answer->counts, answer->arrival_keys});
   std::vector<uint32_t> counts;
   std::vector<MergedEdge> merged;
-  // All edges: in the order of partitions, unless the method has an order of its own.
+  // If all edges are wanted, they are in the order of partitions, unless the method has an order of
+  // its own.
   const bool ordered =
       rule.method == SamplingMethod::kTopK || rule.method == SamplingMethod::kTemporalRecent;
   const int fanout = rule.fanout < 0 && ordered ? INT_MAX : rule.fanout;

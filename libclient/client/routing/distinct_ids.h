@@ -19,7 +19,7 @@ class DistinctIds {
   // index whose id has occurred before, at index `first`.
   template <class IsAgain>
   void Assign(std::span<const int64_t> ids, std::span<const uint32_t> indices, IsAgain is_again);
-  // Returns the indices of Assign that have the distinct ids.
+  // Returns those of the indices passed to Assign at which an id occurs first.
   std::span<const uint32_t> indices() const noexcept { return indices_; }
   // Returns the number of an id among the distinct ids, from 0 on, or kNone if the list does not
   // have the id.

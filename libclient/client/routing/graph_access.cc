@@ -97,7 +97,7 @@ bool GraphAccess::ReadShared(PartId part, const FeatureRef& feature, const RowsT
                              MissingRows& missing) const {
   const std::optional<size_t> shared = SharedFeature(part, feature);
   if (!shared) {
-    missing.Clear();  // drops those of an earlier attempt
+    missing.Clear();  // drops the rows of an earlier attempt
     return false;
   }
   link(part).CountCached(
@@ -107,7 +107,8 @@ bool GraphAccess::ReadShared(PartId part, const FeatureRef& feature, const RowsT
 
 void GraphAccess::FinishShared(std::span<const SharedRead> reads) {
   for (const SharedRead& read : reads) shared_rows_->Store(*read.missing, read.out);
-  // Another call may wait for a daemon that does not answer, and of which this call wants nothing.
+  // Another call may itself be waiting for a daemon that does not answer and that this call does
+  // not need.
   constexpr std::chrono::seconds kPatience{2};
   const auto deadline =
       std::chrono::steady_clock::now() + std::min<std::chrono::milliseconds>(timeout_, kPatience);
@@ -159,7 +160,8 @@ int64_t GraphAccess::KeepRows(const FeatureRef& ref, std::span<const int64_t> id
   }
   RowCache* const cache = shared_rows_ == nullptr ? nullptr : shared_rows_->cache();
   if (cache == nullptr || by_id.empty()) return 0;
-  // The first ones are the most important, if there is no room for all.
+  // The order of `ids` is kept, because the first ids are the most important if there is no room
+  // for all.
   std::sort(by_id.begin(), by_id.end());
   by_id.erase(std::unique(by_id.begin(), by_id.end(),
                           [](const auto& a, const auto& b) { return a.first == b.first; }),
@@ -315,7 +317,8 @@ void GraphAccess::Barrier() {
           std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
       return StartBarrier(*links_[0], std::max(timeout_ - passed, kLeast)).Wait();
     } catch (const Error& error) {
-      // A trainer that has left fails the barrier; a daemon that restarts only interrupts it.
+      // If a trainer has left, the barrier fails; if a daemon restarts, the barrier is only
+      // interrupted.
       const bool interrupted = links_[0]->is_broken() || links_[0]->generation() != generation;
       if (error.code() != ErrorCode::kUnavailable || !interrupted ||
           Clock::now() - start > timeout_) {

@@ -80,8 +80,8 @@ class GraphAccess {
   std::vector<Neighbors> Hop(std::span<const HopSeeds> seeds, std::span<const SamplingRule> rules,
                              const HopOptions& options, std::span<const HopRows> rows = {});
 
-  // Returns the rows of partitions that are not mapped, which calls share, or null if all
-  // partitions are mapped.
+  // Returns the object through which calls share the rows of partitions that are not mapped, or
+  // null if all partitions are mapped.
   SharedRows* shared_rows() const noexcept { return shared_rows_.get(); }
   // Returns a feature's number in shared_rows(); nothing if its rows of this partition are not
   // shared.
@@ -107,7 +107,8 @@ class GraphAccess {
   int64_t KeepRows(const FeatureRef& feature, std::span<const int64_t> ids);
 
   const Traffic& traffic() const noexcept { return *traffic_; }
-  // Counts reads of a partition's mapped memory, for its daemon; in standalone mode there is none.
+  // Counts reads of a partition's mapped memory, which its daemon is told. Does nothing in
+  // standalone mode, where there is no daemon.
   void CountMapped(PartId part, const MappedReads& reads) const noexcept {
     if (const auto& link = links_[Index(part)]) link->CountMapped(reads);
   }

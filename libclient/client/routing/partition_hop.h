@@ -18,7 +18,7 @@ struct PartitionHop {
   std::vector<std::vector<int64_t>> streams, times, places;
   std::vector<std::vector<double>> real_times;
   std::vector<std::vector<int64_t>> exclude;  // [etype]
-  std::vector<MissingRows> missing;           // [rows of the call], to request or to wait for
+  std::vector<MissingRows> missing;           // [HopCall::rows], to request or to wait for
   // The rows that are too large for the message of the hop, and the places where they are written.
   std::vector<SeedRows> large_rows;
   std::vector<HopAnswer::Rows> large_places;

@@ -31,8 +31,8 @@ class RowRequest {
   bool IsAboutTheSameAs(const RowRequest& other) const noexcept {
     return part_ == other.part_ && feature_ == other.feature_;
   }
-  // Note that the call leaves row ids()[index] to another call, and that it has received the row
-  // after all. Called by the call's thread only.
+  // LeaveOut notes that the call leaves row ids()[index] to another call; TakeIn notes that the
+  // call has received this row after all. Only the call's thread calls them.
   void LeaveOut(size_t index) { positions_[index] = kLeftOut; }
   void TakeIn(size_t index, int64_t position) { positions_[index] = position; }
 
@@ -135,7 +135,7 @@ class RowRequests {
   // earlier, in the order in which they began.
   std::pair<Begun, Earlier> Begin(std::shared_ptr<RowRequest> request);
   // Returns how many requests have ended. If the number has changed since a call looked for its
-  // rows in the cache, the rows may be there now.
+  // rows in the cache, the cache may have these rows now.
   uint64_t num_ended() const;
 
  private:

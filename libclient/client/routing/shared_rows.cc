@@ -87,7 +87,7 @@ DaemonLink::Cached SharedRows::Read(PartId part, size_t feature, std::span<const
                                     MissingRows& missing) {
   missing.Clear();
   missing.feature = feature;
-  // Makes the rows at missing.indices those that are missing, without duplicates.
+  // Sets the missing rows to the rows at missing.indices, without duplicates.
   const auto set_missing = [&] {
     missing.distinct.Assign(ids, missing.indices, [&](uint32_t again, uint32_t first) {
       missing.copies.emplace_back(positions[again], positions[first]);
@@ -98,7 +98,8 @@ DaemonLink::Cached SharedRows::Read(PartId part, size_t feature, std::span<const
     }
   };
   if (cache_ == nullptr) {
-    // Others seldom need the same rows now. So the call's own ids are not looked up for nothing.
+    // Other calls seldom need the same rows at this time. Therefore the call's ids are only put
+    // into the hash table if there are such calls.
     auto request = std::make_shared<RowRequest>(part, feature, row_bytes_[feature], ids, positions);
     auto [begun, earlier] = requests_.Begin(request);
     missing.request = std::move(begun);
@@ -131,7 +132,7 @@ DaemonLink::Cached SharedRows::Read(PartId part, size_t feature, std::span<const
 template <class NumberOf>
 size_t SharedRows::LeaveToOthers(const RowRequests::Earlier& earlier, RowRequest& request,
                                  NumberOf number_of, std::byte* out, MissingRows& missing) {
-  // A call neither looks through nor waits for one that is far larger.
+  // A call neither searches nor waits for an earlier request that is far larger than its own.
   const size_t most_ids = std::max<size_t>(1000, 8 * missing.ids.size());
   missing.is_awaited.assign(missing.ids.size(), false);
   std::vector<uint32_t> of_one;

@@ -34,7 +34,7 @@ struct MissingRows {
   // The positions of ids that occur more than once, each with the position that gets the row.
   std::vector<std::pair<int64_t, int64_t>> copies;
 
-  // These are used while the others are found.
+  // The following members are used only while the rows above are determined.
   std::vector<uint32_t> indices;
   DistinctIds distinct;
   std::vector<bool> is_awaited;
@@ -88,8 +88,9 @@ class SharedRows {
   template <class NumberOf>
   static size_t LeaveToOthers(const RowRequests::Earlier& earlier, RowRequest& request,
                               NumberOf number_of, std::byte* out, MissingRows& missing);
-  // Looks once more for the rows that are to be requested, and returns how many it has found: other
-  // calls may have stored them after this one has looked, and before it has begun its request.
+  // Looks once more in the cache for the rows that are to be requested, and returns how many it has
+  // found. Other calls may have stored rows after this call first looked, and before it began its
+  // request.
   size_t ReadAgain(MissingRows& missing, std::byte* out);
 
   const OwnProcess process_;

@@ -41,7 +41,8 @@ void FeatureRows::AskOfSeeds(const std::vector<std::vector<int64_t>>& seeds,
 
 std::vector<HopRows> FeatureRows::With(const std::vector<std::vector<int64_t>>& frontier) {
   std::vector<HopRows> rows;
-  // There is no message to join, and a piece would be copied.
+  // If all partitions are mapped, there is no message that could carry rows, too, and rows that are
+  // read in pieces would have to be copied once more.
   if (access_.all_mapped()) return rows;
   AskOfSeeds(frontier, rows);
   for (Wanted& wanted : input_) {

@@ -17,11 +17,12 @@ namespace {
 constexpr int kMostPerEdge = 1 << 20;
 constexpr size_t kMostEdges = size_t{1} << 30;
 
-// Separate these random numbers from those of samples with the same seed.
+// These keys separate the random numbers from those of samples with the same seed.
 constexpr uint64_t kPerSource = 0x6e65676174697665ULL;
 constexpr uint64_t kGlobal = 0x676c6f62616cULL;
 
-// The maximum number of pairs drawn per sample and in addition, and the maximum per round.
+// The maximum number of pairs to draw: kDrawsPerSample per sample, and kMoreDraws in addition. A
+// round draws at most kDrawsAtOnce.
 constexpr size_t kDrawsPerSample = 64, kMoreDraws = 1000, kDrawsAtOnce = size_t{1} << 20;
 
 int CheckedPerEdge(int k) {
@@ -112,9 +113,9 @@ class PairDraws {
   std::unordered_set<std::pair<int64_t, int64_t>, PairHash> chosen_;
 };
 
-// Returns how many pairs to draw for each negative edge that is still to be found, because pairs
-// that are edges are rejected: what the options say, or else 5 % more than is expected if edges are
-// evenly distributed.
+// Returns how many pairs to draw for each negative edge that is still to be found. More than one is
+// needed, because pairs that are edges are rejected. The result follows from the options or is,
+// without them, 5 % more than the expected number if edges are evenly distributed.
 double DrawsPerMissing(const DistGraph& graph, const GlobalNegativeOptions& options) {
   if (options.redundancy > 0) return 1 + options.redundancy;
   const auto sources = graph.num_nodes(graph.schema().src_type(options.etype));
@@ -147,7 +148,7 @@ NegativeEdges GlobalUniformNegatives(const DistGraph& graph, int64_t num_samples
   size_t left = kDrawsPerSample * wanted + kMoreDraws;
   while (out.src.size() < wanted && left > 0) {
     const double missing = static_cast<double>(wanted - out.src.size());
-    // Each round sends messages to the servers, so the last few pairs are not drawn one by one.
+    // At least 64 pairs are drawn, because each round sends messages to the servers.
     const double draws = std::clamp(std::ceil(missing * per_missing), 64.0, double{kDrawsAtOnce});
     const size_t now = std::min(static_cast<size_t>(draws), left);
     pairs.Draw(now, wanted, out);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Second-order walks by rejection sampling: candidates are proposed as in a first-order walk and
 // accepted with a probability proportional to their bias, so that only the partitions need degrees
-// and weights. A walk all of whose proposals are rejected draws from the list of all neighbours;
-// because the proposals are independent of this draw, the distribution of its next node is the
-// same.
+// and weights. If all proposals of a walk are rejected, the walk draws from the list of all
+// neighbours. The distribution of its next node stays the same, because the proposals are
+// independent of this draw.
 #include <algorithm>
 
 #include "base/strings.h"

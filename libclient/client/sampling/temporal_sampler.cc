@@ -122,7 +122,8 @@ Trees::Hop Trees::HopFrom(const std::vector<std::vector<int64_t>>& frontier) con
     for (int64_t number : frontier[t]) {
       const int64_t r = root(type, number);
       hop.ids[t].push_back(node(type, number));
-      // Trees draw independently. Two numbers rarely have the same stream, which is harmless.
+      // Each number has a stream of its own, so that trees draw independently. Two numbers rarely
+      // have the same stream, and it does no harm if they do.
       const uint64_t stream = Mix64(static_cast<uint64_t>(number));
       hop.streams[t].push_back(static_cast<int64_t>(stream >> 32));
       if (!times_.empty()) hop.times[t].push_back(times_[Index(r)]);
@@ -149,7 +150,7 @@ void MoveIntoTrees(const Schema& schema, const Trees& trees,
   }
 }
 
-// Replaces the trees' numbers of nodes by type-wise ids, and sets the roots.
+// Replaces the numbers that identify nodes in trees by type-wise ids, and sets the roots.
 void NameNodes(const Trees& trees, Block& block) {
   block.roots.resize(block.src_nodes.size());
   for (size_t t = 0; t < block.src_nodes.size(); t++) {

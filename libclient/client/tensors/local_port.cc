@@ -164,7 +164,7 @@ class LocalPort final : public TensorPort {
     std::iota(parts.begin(), parts.end(), 0);
     TensorHost::Options options;
     options.store.directory = StrCat(parent, "/standalone/", meta_->graph_name);
-    // No process attaches again: each has the store for its whole lifetime.
+    // The times for attaching again are 0, because a process has the store for its whole lifetime.
     options.lease_seconds = 0;
     options.orphan_seconds = 0;
     if (temporary_) options.store.durability = store::Durability::kNone;
@@ -180,7 +180,8 @@ class LocalPort final : public TensorPort {
   const std::string job_;
   Mutex mutex_;
   std::unique_ptr<TemporaryDirectory> temporary_ GRAPHD_GUARDED_BY(mutex_);
-  // Stores its files in temporary_. The mutex guards its creation, not its use.
+  // The host stores its files in temporary_. The mutex guards the creation of the host, not its
+  // use.
   std::unique_ptr<TensorHost> host_ GRAPHD_GUARDED_BY(mutex_);
 };
 

@@ -15,8 +15,8 @@ namespace graphd {
 namespace {
 
 constexpr int64_t kFillBytes = int64_t{4} << 20;
-// The time for which processes that could fill a tensor wait for the one that does. If it dies, one
-// of them takes over.
+// The time for which processes that could fill a tensor wait for the process that fills it. If that
+// process dies, one of them takes over.
 constexpr auto kFillPatience = std::chrono::hours(1);
 // The time for which an interrupted process tries to inform a daemon that it does not fill its
 // tensor.
@@ -108,9 +108,10 @@ TensorSpec NameOnly(const std::string& name, bool persistent) {
   return spec;
 }
 
-// Lets other processes fill the shares after this one has given up. `tables` has the shares that it
-// has opened; it may have opened the next one, too, without waiting for the answer. Errors are
-// ignored, because a daemon notices the end of this process anyway.
+// Lets other processes fill the shares after this one has given up. `tables` has the shares that
+// this process has opened; it may have sent the call that opens the next share, too, without
+// waiting for the answer. Errors are ignored, because a daemon notices the end of this process
+// anyway.
 void GiveUpFilling(GraphAccess& access, const TensorSpec& spec, const std::vector<uint32_t>& tables,
                    const std::vector<bool>& to_fill) noexcept {
   struct TooLong {};

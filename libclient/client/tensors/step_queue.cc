@@ -40,8 +40,8 @@ StepQueue::~StepQueue() {
 }
 
 // Sends all steps in the caller's thread, `last` after the others. Returns whether there were
-// others. Only without staleness: no thread but the caller's uses the queue then, and the lock is
-// not needed.
+// others. May be called only without staleness: only the caller's thread uses the queue then, so
+// the lock is not needed.
 bool StepQueue::SendAll(std::unique_ptr<PendingStep> last) {
   const bool failed = !steps_.empty();
   if (last) steps_.push_back(std::move(last));

@@ -22,8 +22,8 @@ struct PendingStep {
   std::vector<TableChange> changes;
   std::chrono::milliseconds timeout{0};
 
-  // Does the part of Send that can be done before the step's turn comes. Throws as PrepareChanges
-  // does.
+  // Does the part of Send that can be done while earlier steps are still being sent. Throws as
+  // PrepareChanges does.
   void Prepare();
   void Send();
 
@@ -44,8 +44,9 @@ class StepQueue {
   StepQueue& operator=(const StepQueue&) = delete;
 
   // Must be called before the next step. If a background step has failed and its error was not
-  // thrown yet, throws the error. Otherwise makes a failed step be sent again, and without
-  // staleness waits for it. Returns whether there was a failed step.
+  // thrown yet, throws the error. Otherwise a failed step is sent again: without staleness, in this
+  // call, which returns whether there was a failed step; with staleness, in the background, and the
+  // call returns false.
   bool Resume();
   // Adds a step and throws its error, unless it is sent in the background.
   void Add(std::unique_ptr<PendingStep> step);

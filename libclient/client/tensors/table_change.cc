@@ -29,8 +29,9 @@ std::vector<uint32_t> ById(const std::vector<int64_t>& ids) {
   return order;
 }
 
-// Divides at any position: pieces are applied one after another, so the last of duplicate ids stays
-// the last one, and every occurrence is added.
+// Divides at any position, even between two occurrences of an id. Pieces are applied one after
+// another, so a write still ends with the last occurrence, and an addition still adds every
+// occurrence.
 void CutByPosition(PartId part, const OwnerSplit::Part& some, size_t most,
                    std::vector<TableChange::Piece>& pieces) {
   for (size_t begin = 0; begin < some.ids.size(); begin += most) {
@@ -50,7 +51,7 @@ void CutById(const TableSource& table, PartId part, const OwnerSplit::Part& some
     size_t end = std::min(begin + most, order.size());
     const auto same = [&](size_t i) { return some.ids[order[i - 1]] == some.ids[order[i]]; };
     while (end < order.size() && end > begin + 1 && same(end)) end--;
-    if (end == begin + 1) {  // maybe its occurrences exceed one piece
+    if (end == begin + 1) {  // the id's occurrences may exceed one piece
       while (end < order.size() && same(end)) end++;
     }
     if ((end - begin) * table.spec().row_bytes() > kMaxMessagePayload) {
@@ -204,7 +205,7 @@ void PrepareChanges(std::span<TableChange* const> changes) {
       const store::ClientId& client = (*change.channels)[piece.part].client;
       change.table->port(piece.part).Prepare(client, piece.number, RowsOf(change, piece));
     });
-  } catch (const Error&) {  // sending meets the same error
+  } catch (const Error&) {  // sending will report the error
   }
 }
 

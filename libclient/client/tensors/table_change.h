@@ -31,8 +31,8 @@ class PushChannels {
 };
 
 // A change of a tensor that is being sent to the partitions. It records which of its pieces are
-// applied. The other pieces keep their numbers when they are sent again. The change refers to the
-// rows and does not own them.
+// applied. Pieces that are not applied yet keep their numbers when they are sent again. The change
+// refers to the rows and does not own them.
 struct TableChange {
   // The unit that is applied at once: everything for one partition, or a part of it.
   struct Piece {
@@ -68,7 +68,7 @@ TableChange MakeStagedChange(TableSource& table, const UpdateRule& rule,
 void PrepareChanges(std::span<TableChange* const> changes);
 
 // Sends the pieces that are not applied yet, to all partitions concurrently, and waits until they
-// are applied. Each change must belong to another tensor. While a daemon is unavailable or
+// are applied. Each change must be of a different tensor. While a daemon is unavailable or
 // overloaded, a piece is sent again with the same number until the timeout. Throws the first error
 // after all calls have ended.
 void SendChanges(std::span<TableChange* const> changes, std::chrono::milliseconds timeout);

@@ -170,7 +170,8 @@ void TableSource::Acquire() {
   access().CheckProcess();
   if (!needs_lease()) return;
   const MutexLock lock(lease_mutex_);
-  // Leases are taken in the order of partitions, so that two jobs cannot have some of them each.
+  // All jobs take the leases in the order of partitions, so that no two jobs can each get some of
+  // the leases.
   std::vector<PartId> taken;
   try {
     for (size_t p = 0; p < num_parts(); p++) {
@@ -195,7 +196,8 @@ void TableSource::Release() {
   if (!needs_lease()) return;
   const MutexLock lock(lease_mutex_);
   has_lease_ = false;
-  // Partition 0 is the last one: a job with its lease has all of them, or will have them soon.
+  // The lease of partition 0 is released last. A job that then takes this lease can therefore take
+  // all others, too.
   for (size_t p = num_parts(); p-- > 0;) {
     const auto part = static_cast<PartId>(p);
     port(part).Lease(table(part), false);

@@ -11,7 +11,8 @@
 
 // An ordered or unordered queue of mini-batches that worker threads make ahead of their use. All
 // data loaders are built on it. One queue serves one epoch of batches 0 .. num_batches-1.
-// Destroying it in the middle of an epoch stops its workers and frees what they made.
+// Destroying it in the middle of an epoch stops its workers and frees the batches that they have
+// made.
 //
 //   BatchQueue<Batch> queue(
 //       100, [&](int64_t index, const std::stop_token&) { return Make(index); },

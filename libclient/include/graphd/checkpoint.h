@@ -10,8 +10,9 @@
 
 // Checkpoints of the persistent tensors of a graph: their rows and optimiser states at one point in
 // time, together with files of a trainer (for example its dense weights), under one name.
-// Checkpoints are stored on the disks of the daemons and outlive these. Incomplete checkpoints are
-// never listed. `graphctl checkpoint` offers the same operations. DGL has no counterpart.
+// Checkpoints are stored on the disks of the daemons, and remain when the daemons end. Incomplete
+// checkpoints are never listed. `graphctl checkpoint` offers the same operations. DGL has no
+// counterpart.
 //
 // All functions here are thread-safe and throw Error(kUnavailable) or Error(kDeadline) if a daemon
 // cannot be reached or does not answer in time, and Error(kInvalid) in standalone mode.
@@ -37,8 +38,8 @@ struct Checkpoint {
 
 // The contents of a new checkpoint.
 struct CheckpointOptions {
-  // Names of tensors; empty: all persistent tensors, but those whose rows only another version of
-  // the graph has (graphctl server switch).
+  // Names of tensors. Empty: all persistent tensors, except those whose rows exist only in another
+  // version of the graph (graphctl server switch).
   std::vector<std::string> tensors = {};
   // Contents of files by name; a name must not contain '/'.
   std::map<std::string, std::string> files = {};
@@ -49,11 +50,11 @@ struct CheckpointOptions {
 //
 // The checkpoint is a consistent cut over all machines: if it contains a change, it also contains
 // every change that was acknowledged to its sender before the sender sent it (Chandy and Lamport,
-// "Distributed snapshots", 1985). A change that is in flight to several machines may be
-// contained for some of them only. To have every step contained completely or not at all, call this
-// function in one trainer of the job, between two barriers. Pushes wait while the cut is taken: for
-// the time that it takes to write what changed during the call's first pass (0.2 s for 1 GB of
-// changes).
+// "Distributed snapshots", 1985). A change that is in flight to several machines may be contained
+// for some of them only. To have every step contained completely or not at all, call this function
+// in one trainer of the job, between two barriers. The call first writes the changed rows to disk
+// while pushes go on. Pushes then wait only until the rows that changed during this first pass are
+// written, too (0.2 s for 1 GB of changes).
 //
 // Throws Error(kExists) if the name is taken, Error(kInvalid) on a malformed name,
 // Error(kOverloaded) if a disk is full. If it throws, nothing of the checkpoint remains.

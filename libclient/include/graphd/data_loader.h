@@ -37,7 +37,7 @@ struct EdgeFeature {
 
 // The settings of DistNodeDataLoader and DistEdgeDataLoader.
 struct LoaderOptions {
-  // This and the next six have the meaning that they have in DataLoaderOptions.
+  // This option and the next six have the same meaning as in DataLoaderOptions.
   int64_t batch_size = 1000;
   bool shuffle = false;
   bool drop_last = false;
@@ -69,8 +69,8 @@ struct NodeBatch : MiniBatch {
   uint64_t seed = 0;                               // BatchRequest::seed of the batch
   std::vector<std::vector<int64_t>> exclude = {};  // BatchRequest::exclude of the batch
 
-  // Returns the request, but for features, that made the sampler sample this batch. It makes the
-  // sampler, or another one with the same settings, sample the same blocks again.
+  // Returns the request from which the sampler sampled this batch, without the features. With this
+  // request the sampler, or another one with the same settings, samples the same blocks again.
   BatchRequest Request() const;
 };
 

@@ -15,8 +15,8 @@
 #include "graphd/export.h"
 #include "graphd/initialize.h"
 
-// A data loader for items of any kind. DistNodeDataLoader (graphd/data_loader.h) is the one whose
-// items are nodes.
+// A data loader for items of any kind. For items that are nodes there is DistNodeDataLoader
+// (graphd/data_loader.h).
 
 namespace GRAPHD_EXPORT graphd {
 
@@ -31,7 +31,7 @@ struct DataLoaderOptions {
   bool ordered = true;     // true: deliver in order of index; false: in order of completion
 };
 
-// The identity of a batch, which `collate` is given.
+// The identity of a batch, which is passed to `collate`.
 struct BatchInfo {
   int64_t epoch = 0;
   int64_t index = 0;     // position in the epoch

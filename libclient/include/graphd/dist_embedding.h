@@ -9,9 +9,10 @@
 #include "graphd/dist_tensor.h"
 #include "graphd/export.h"
 
-// Learnable vectors, one per node, per edge or per number of a range, whose rows are stored by the
-// daemons. Matches dgl.distributed.DistEmbedding: the forward pass gathers rows, the backward pass
-// collects their gradients, and an optimiser of graphd/sparse_optim.h applies these in the daemons.
+// Tables of learnable vectors, with one vector per node, per edge or per number of a range. The
+// daemons store their rows. Matches dgl.distributed.DistEmbedding: the forward pass gathers rows,
+// the backward pass collects the gradients of these rows, and an optimiser of graphd/sparse_optim.h
+// applies the gradients in the daemons.
 //
 //   DistEmbedding emb(graph, {.name = "user", .dim = 64, .type = user_type});
 //   SparseAdagrad optimizer({&emb}, {.lr = 0.05F});
@@ -61,14 +62,14 @@ class DistEmbedding {
   // emb(ids). Throws as DistTensor::Read does.
   Tensor Forward(std::span<const int64_t> ids) const { return weight_.Read(ids); }
 
-  // Adds the gradient of the result of Forward(ids), float32 [ids.size(), dim], to those that wait
-  // for the next Step or ZeroGrad of an optimiser. Several calls accumulate, as torch's backward
-  // does. Throws Error(kInvalid) on another shape or dtype and on an id out of range,
-  // Error(kOverloaded) if more than kMaxPendingBytes would wait; then a call of Step was probably
-  // forgotten.
+  // Adds the gradient of the result of Forward(ids), float32 [ids.size(), dim], to the gradients
+  // that wait for the next Step or ZeroGrad of an optimiser. Several calls accumulate, as torch's
+  // backward does. Throws Error(kInvalid) on another shape or dtype and on an id out of range, and
+  // Error(kOverloaded) if more than kMaxPendingBytes would wait, probably because the caller forgot
+  // to call Step.
   void Backward(std::span<const int64_t> ids, const Tensor& gradients);
-  // Does the same without a copy. The memory of `gradients` is kept until they are applied; the
-  // caller must not write to it any more.
+  // Does the same without a copy. The embedding keeps the memory of `gradients` until the gradients
+  // are applied; the caller must not write to this memory any more.
   void Backward(std::span<const int64_t> ids, Tensor&& gradients);
   // The maximum size in bytes of the gradients that wait.
   static constexpr size_t kMaxPendingBytes = size_t{2} << 30;
@@ -89,9 +90,11 @@ class DistEmbedding {
     void Append(std::span<const int64_t> more_ids, std::span<const float> more);
   };
   Gradients Take();
-  // Returns gradients that could not be sent; they precede those added since.
+  // Gives back gradients that could not be sent, and puts them before the gradients that were added
+  // since.
   void PutBack(Gradients gradients);
-  // Returns sent gradients so that their memory is reused; otherwise every step would allocate.
+  // Gives back gradients that were sent, so that their memory is reused; otherwise every step would
+  // allocate memory.
   void Recycle(Gradients gradients);
 
  private:

@@ -43,14 +43,14 @@ struct TrafficCounts {
 // Counts of what this process has done with the row cache of its machine (Options::row_cache) since
 // Initialize. All are 0 without a cache.
 struct RowCacheStatistics {
-  uint64_t hits = 0;            // rows read from the cache, or got from another thread's request
-  uint64_t misses = 0;          // rows that were looked for in vain
-  uint64_t hit_bytes = 0;       // size of these rows
+  uint64_t hits = 0;            // rows copied from the cache or from another thread's request
+  uint64_t misses = 0;          // rows that were not in the cache
+  uint64_t hit_bytes = 0;       // size of the rows that `hits` counts
   uint64_t inserted = 0;        // rows that this process has stored
-  uint64_t evicted = 0;         // rows that these have replaced
+  uint64_t evicted = 0;         // rows that the inserted rows have replaced
   uint64_t capacity_bytes = 0;  // size of the cache
   uint64_t used_bytes = 0;      // memory that all processes have taken for rows
-  uint64_t kept = 0;            // rows that this process has made stay (DistTensor::KeepCached)
+  uint64_t kept = 0;            // rows that this process keeps there (DistTensor::KeepCached)
 };
 
 // A handle of a distributed graph. Copies are handles of the same graph and keep its session alive.
@@ -98,16 +98,16 @@ class DistGraph {
 
   // Returns the in-degrees of nodes along one edge type, in the order of `nodes`; duplicates are
   // allowed. Matches in_degrees. This function and the three that follow send one message to each
-  // partition that is not mapped, or more for more than 100,000 ids. They throw Error(kInvalid) on
-  // a type or id out of range, Error(kUnavailable) and Error(kDeadline).
+  // partition that is not mapped, or several messages if there are more than 100,000 ids. They
+  // throw Error(kInvalid) on a type or id out of range, Error(kUnavailable) and Error(kDeadline).
   std::vector<int64_t> InDegrees(std::span<const int64_t> nodes, EdgeTypeId etype = 0) const;
   // Returns the out-degrees of nodes. Matches out_degrees. Out-edges are stored with their
-  // destinations, so every partition is asked. (DGL counts only those in the partition of the
-  // source.)
+  // destinations, so every partition is asked. (DGL counts only the out-edges in the partition of
+  // the source.)
   std::vector<int64_t> OutDegrees(std::span<const int64_t> nodes, EdgeTypeId etype = 0) const;
 
-  // Returns the sources and destinations of edges, in the order of `eids`. Matches find_edges. It
-  // works with every --graph_format.
+  // Returns the sources and destinations of edges, in the order of `eids`. Matches find_edges, but
+  // works with every --graph_format of graphctl launch.
   EdgeEnds FindEdges(std::span<const int64_t> eids, EdgeTypeId etype = 0) const;
 
   // Returns for each i whether there is an edge src[i] -> dst[i]: 1 or 0. Matches DGLGraph's
@@ -127,8 +127,9 @@ class DistGraph {
   // Returns the names of the features of an edge type and of the tensors attached to it.
   std::vector<std::string> edata_names(EdgeTypeId etype = 0) const;
   // Adds a tensor to the data of its node or edge type, under a name, for this object and its
-  // copies. It replaces a tensor attached under this name. Matches g.ndata[name] = tensor. Throws
-  // Error(kInvalid) for a tensor with policy kRange, Error(kExists) for the name of a feature.
+  // copies. A tensor that is already attached under this name is replaced. Matches g.ndata[name] =
+  // tensor. Throws Error(kInvalid) for a tensor with policy kRange, Error(kExists) for the name of
+  // a feature.
   void Attach(const std::string& name, const DistTensor& tensor) const;
   // Removes a tensor attached to a node type. Matches del g.ndata[name]. Throws Error(kNotFound) if
   // no tensor of this name is attached.
@@ -148,9 +149,9 @@ class DistGraph {
 
   // Waits for all trainers of the job, as Session::Barrier does. Matches barrier().
   void Barrier() const { session_->Barrier(); }
-  // Waits for all trainers as Barrier does, however long the others compute. Throws
-  // Error(kUnavailable) if a trainer has left the job, and Error(kDeadline) if a server does not
-  // answer.
+  // Waits for all trainers as Barrier does, but without a time limit, because the others may
+  // compute for long. Throws Error(kUnavailable) if a trainer has left the job, and
+  // Error(kDeadline) if a server does not answer.
   void WaitForAll() const;
 
   // Internal: access of samplers to the partitions.

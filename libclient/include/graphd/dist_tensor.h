@@ -49,9 +49,9 @@ class DistTensor {
   static DistTensor Open(const DistGraph& graph, const std::string& name);
   // Returns the tensors that this job can open: its own and the persistent ones.
   static std::vector<TensorInfo> List(const DistGraph& graph);
-  // Deletes a tensor and its rows in all partitions permanently. Matches the end of a DGL tensor
-  // that is not persistent, but is not a collective call. Throws Error(kDenied) while another job
-  // has its lease.
+  // Deletes a tensor and its rows in all partitions permanently. Matches the destruction of a DGL
+  // tensor that is not persistent, except that it is not a collective call. Throws Error(kDenied)
+  // while another job has its lease.
   static void Drop(const DistGraph& graph, const std::string& name);
 
   // Returns the tensor's name.
@@ -74,24 +74,26 @@ class DistTensor {
   bool is_feature() const noexcept;
 
   // Returns rows in the order of `ids`, shape [ids.size(), dimensions of a row ...]; duplicates are
-  // allowed. Matches t[ids]. No row is read half written, but rows of one call may be of different
-  // ages. A process reads its own writes. Throws Error(kInvalid), which names the id, on an id out
-  // of range, Error(kCorrupt) for rows whose page is damaged, and Error(kNotFound) at the latest
-  // one second after the tensor was dropped.
+  // allowed. Matches t[ids]. No row is read half written, but while rows are being changed, one
+  // call may read some rows from before a change and others from after it. A process reads its own
+  // writes. Throws Error(kInvalid), which names the id, on an id out of range, Error(kCorrupt) for
+  // rows whose page is damaged, and Error(kNotFound) at the latest one second after the tensor was
+  // dropped.
   Tensor Read(std::span<const int64_t> ids) const;
   // Reads rows into `out`, of ids.size() * row_bytes bytes, for example a pinned buffer.
   void ReadInto(std::span<const int64_t> ids, std::span<std::byte> out) const;
-  // Requests those rows of a feature that other machines have, and keeps them in the row cache of
-  // this machine (Options::row_cache) as long as it exists, whatever else is read: the static part
-  // of the cache. The rest of it has the rows that were read lately. Good choices are the nodes of
-  // highest out-degree, as in PaGraph (Lin et al., SoCC 2020), and those that some batches have
-  // sampled most often, as in GNNLab (Yang et al., EuroSys 2022). At most three quarters of the
-  // feature's memory keep rows; if that is not enough, the first of `ids` are kept. The first call
-  // takes memory for its rows, of what no other feature has taken, and sets how much there is for
-  // later ones. All trainers of the machine may call this. A few rows may be lost if one of them is
-  // killed in the middle of a change. Returns how many of the rows are kept: 0 without a cache, and
-  // rows that this machine has itself do not count. Throws Error(kInvalid) for a tensor that is not
-  // a feature, and on an id out of range.
+  // Stores in the row cache of this machine (Options::row_cache) those of the given rows of a
+  // feature that other machines have, and keeps them there as long as the cache exists, whatever
+  // else is read. They form the static part of the cache; the rest of the cache holds rows that
+  // were read recently. Good choices are the nodes of highest out-degree, as in PaGraph (Lin et
+  // al., SoCC 2020), and the nodes that some batches have sampled most often, as in GNNLab (Yang et
+  // al., EuroSys 2022). At most three quarters of the feature's memory in the cache hold kept rows;
+  // if that is not enough, the first of `ids` are kept. The first call takes memory for its rows
+  // from the memory that no other feature has taken, and later calls can only use the memory that
+  // the feature has then. All trainers of the machine may call this function. If a trainer is
+  // killed in the middle of a change of the cache, a few rows may be lost. Returns how many of the
+  // rows are kept. Rows that this machine has itself do not count, and without a cache the result
+  // is 0. Throws Error(kInvalid) for a tensor that is not a feature, and on an id out of range.
   int64_t KeepCached(std::span<const int64_t> ids) const;
   // Returns rows [begin, end). Matches t[begin:end].
   Tensor Slice(int64_t begin, int64_t end) const;
@@ -110,9 +112,9 @@ class DistTensor {
   void Add(std::span<const int64_t> ids, const Tensor& rows) const;
 
   // Takes this job's lease, the right to write a tensor of TensorWriters::kExclusive. Write and Add
-  // take it automatically; it ends with the job. After the restart of a server, the job has five
-  // seconds to attach again, which trainers do automatically. Throws Error(kDenied), which names
-  // the job that has the lease.
+  // take it automatically; it ends with the job. After a server has restarted, the job keeps its
+  // lease if it attaches again within five seconds, which trainers do automatically. Throws
+  // Error(kDenied), which names the job that has the lease.
   void Acquire() const;
   // Gives the lease back. Throws as Acquire does.
   void Release() const;

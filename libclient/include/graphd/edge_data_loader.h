@@ -17,10 +17,12 @@ namespace GRAPHD_EXPORT graphd {
 enum class ExcludeEdges {
   kNone,          // None: no edges
   kSelf,          // "self": the batch's own edges
-  kReverseId,     // "reverse_id": the batch's edges and their EdgeLoaderOptions::reverse_eids
+  kReverseId,     // "reverse_id": the batch's edges and their reverse edges, given by
+                  // EdgeLoaderOptions::reverse_eids
   kReverseTypes,  // "reverse_types": the batch's edges and all edges of the reverse type between
-                  // the same two nodes in the other direction. (DGL takes those with the same id,
-                  // which partitioning changes.) An edge type may be its own reverse.
+                  // the same two nodes in the other direction. (DGL takes the edges of the reverse
+                  // type with the same ids, but partitioning changes ids.) An edge type may be
+                  // its own reverse.
 };
 
 // The settings of a DistEdgeDataLoader beyond LoaderOptions.
@@ -34,9 +36,9 @@ struct EdgeLoaderOptions {
   std::shared_ptr<const NegativeSampler> negative_sampler = nullptr;
   // Features of the positive edges of each batch.
   std::vector<EdgeFeature> seed_edge_features = {};
-  // A graph with the same nodes to sample blocks from instead; no edges are excluded then. Features
-  // of input nodes, seeds and sampled edges are read from it, features of the batch's edges from
-  // the loader's graph.
+  // A graph with the same nodes, from which blocks are sampled instead of the loader's graph; no
+  // edges are excluded then. Features of input nodes, seeds and sampled edges are read from it,
+  // features of the batch's edges from the loader's graph.
   std::optional<DistGraph> g_sampling = std::nullopt;
 };
 
@@ -53,7 +55,7 @@ struct PairEdges {
 // With times in LoaderOptions, the query time of both endpoints is the time of their edge, and a
 // node is a seed once for each of its times. With n negative and m positive edges of a type,
 // negative edge j has the time of positive edge floor(j * m / n); with PerSourceUniform this is the
-// edge that it was made for.
+// positive edge for which it was made.
 struct EdgeBatch : NodeBatch {
   std::vector<PairEdges> positive;  // [etype] in the order of the batch's edges
   std::vector<PairEdges> negative;  // [etype] in the order of the negative sampler

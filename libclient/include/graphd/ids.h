@@ -10,15 +10,15 @@
 
 // Ids of types and partitions. Each kind of id is a type of its own, so that an edge type's id, for
 // example, can't be passed where a node type's id is expected: that does not compile. A number
-// converts to any of them, and each of them to a number.
+// converts to an id of any kind, and an id of any kind to a number.
 //
 // Ids of nodes and edges, homogeneous ids and local rows are int64_t, in arrays (std::span, Tensor)
-// and as single values. The arrays are those of DGL, PyTorch and NumPy, read and written without a
-// copy, and nothing in an array says which kind of id it has. A single value is an element of such
-// an array, or computed from one (a local row is an id minus the first id of its partition), so
-// that a type of its own would be converted at each access without checking anything. Names of
-// functions and parameters say which id space they mean instead (ToHomo, LocalRow;
-// graphd/partition_book.h).
+// and as single values. They have no types of their own. The arrays are shared with DGL, PyTorch
+// and NumPy without a copy, and nothing in an array says which kind of id it has. A single value
+// comes from such an array or is computed from a value of it (a local row is an id minus the first
+// id of its partition), so a type of its own would have to be converted at each access, and would
+// check nothing. Instead, the names of functions and parameters say which kind of id they mean
+// (ToHomo, LocalRow; graphd/partition_book.h).
 
 namespace GRAPHD_EXPORT graphd {
 

@@ -13,10 +13,10 @@ namespace GRAPHD_EXPORT graphd {
 
 // A function that is polled while calls of libgraphclient wait. During the lifetime of the object,
 // every call that its thread makes calls `check` about every 50 ms while it waits for a daemon, for
-// other trainers or for a worker. An exception from `check`, which must not be a graphd::Error,
-// leaves the call, and its running requests are dropped; as after Error(kDeadline), it is then
-// unknown whether a daemon has executed them. Calls that do not wait do not poll. An object is used
-// by the thread that made it. Objects may be nested: the innermost one is polled.
+// other trainers or for a worker. The call passes on an exception that `check` throws, which must
+// not be a graphd::Error, and drops its running requests; as after Error(kDeadline), it is then
+// unknown whether a daemon has executed these requests. Calls that do not wait do not poll. An
+// object is used by the thread that made it. Objects may be nested: the innermost one is polled.
 class InterruptCheck {
  public:
   // Starts polling `check` in this thread.

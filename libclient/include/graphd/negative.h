@@ -30,7 +30,7 @@ class NegativeSampler {
                                std::span<const int64_t> src, std::span<const int64_t> dst,
                                uint64_t seed) const = 0;
   // Does the same for loaders, which also know the ids of the positive edges. Rules that depend on
-  // more than the edges' ends override it; otherwise it calls Sample.
+  // more than the edges' endpoints override it. The default implementation calls Sample.
   virtual NegativeEdges SampleFor(const DistGraph& graph, EdgeTypeId etype,
                                   std::span<const int64_t> eids, std::span<const int64_t> src,
                                   std::span<const int64_t> dst, uint64_t seed) const;
@@ -77,7 +77,7 @@ class PerSourceUniform final : public NegativeSampler {
   int k_;
 };
 
-// Another name, as in DGL.
+// Another name of PerSourceUniform, as in DGL.
 using Uniform = PerSourceUniform;
 
 // Makes k negative edges per positive one, or fewer, with GlobalUniformNegatives. They depend on

@@ -39,12 +39,12 @@
 //
 // trainer_ids names an integer feature with the trainer for which each object was partitioned, as
 // partitioning for several trainers per machine writes it ("trainer_id"). If it has M trainers and
-// M = k * W, each trainer gets the objects of k of them, as far as the sizes above permit. Other M
-// work too (DGL: AssertionError).
+// M = k * W, each of the W trainers gets the objects of k of these M trainers, as far as the sizes
+// above permit. Other M work too (DGL: AssertionError).
 //
-// A mask has the shape [objects of the type] and dtype uint8 or bool; elements other than 0 choose.
-// It is read in blocks of a few MiB: all of it with force_even, otherwise only the partitions of
-// the trainer. The only other large memory is that of the result.
+// A mask has the shape [objects of the type] and dtype uint8 or bool; elements other than 0 choose
+// objects. It is read in blocks of a few MiB: all of it with force_even, otherwise only the
+// partitions of the trainer. Apart from these blocks, only the result takes much memory.
 //
 // All functions throw Error(kInvalid) on a mask of another dtype or length, a rank outside 0..W-1
 // and trainer ids that are not integers in 0..2^20-1, and Error(kNotFound) on an unknown feature.

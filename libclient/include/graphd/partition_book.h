@@ -108,8 +108,8 @@ class IdMap {
   std::vector<std::vector<int64_t>> ids_;   // FromOwners: [part] ids, ascending
 };
 
-// The map of the nodes or of the edges of a graph. Its methods are those of IdMap, and a type's id
-// of the other kind does not compile.
+// The map of the nodes or of the edges of a graph. It has the methods of IdMap, but the id of a
+// type of the other kind (an edge type in a map of nodes) does not compile.
 template <class TypeId>
 class TypedIdMap : public IdMap {
  public:
@@ -146,7 +146,7 @@ class PartitionBook {
   const NodeMap& nodes() const noexcept { return nodes_; }
   // Returns the map of the edges.
   const EdgeMap& edges() const noexcept { return edges_; }
-  // Returns one of the two, for code that handles both.
+  // Returns the map of the edges or of the nodes, for code that handles both.
   const IdMap& map(bool is_edge) const noexcept {
     if (is_edge) return edges_;
     return nodes_;

@@ -104,9 +104,10 @@ struct NeighborOptions {
 };
 
 // Samples up to `fanout` neighbours per node and layer, from the seeds to the input nodes. Each hop
-// sends one message to each partition that is not mapped; features of the nodes that one hop found
-// are sent with the next hop. Matches dgl.dataloading.NeighborSampler (MultiLayerNeighborSampler)
-// and, with fanouts {-1, ...}, MultiLayerFullNeighborSampler. Thread-safe.
+// sends one message to each partition that is not mapped; the features of the nodes that one hop
+// has found are read in the messages of the next hop. Matches dgl.dataloading.NeighborSampler
+// (MultiLayerNeighborSampler) and, with fanouts {-1, ...}, MultiLayerFullNeighborSampler.
+// Thread-safe.
 class NeighborSampler final : public BlockSampler {
  public:
   // `fanouts` is per layer, input layer first, as in DGL; each is applied to every edge type.

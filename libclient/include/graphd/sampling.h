@@ -15,8 +15,8 @@
 // A sample is a pure function of (seed, layer, edge type, direction, node): the same seed gives the
 // same neighbours over RPC, through mapped memory and in standalone mode, whatever the number of
 // threads and trainers. It follows that a node listed twice in one call gets the same neighbours
-// twice (DGL draws again); give `streams` to make occurrences differ. Functions here are
-// thread-safe. A call sends one message to each partition that is not mapped and owns a seed.
+// twice (DGL draws again); give HopSeeds::streams to make the occurrences differ. Functions here
+// are thread-safe. A call sends one message to each partition that is not mapped and owns a seed.
 
 namespace GRAPHD_EXPORT graphd {
 
@@ -34,8 +34,8 @@ struct HopOptions {
   uint64_t seed = 0;      // seed of the random stream
   uint32_t layer = 0;     // separates the hops of one batch
   bool edge_ids = false;  // also return the ids of the sampled edges
-  // Edges that are never chosen: type-wise ids by edge type (empty: none), in any order. A row gets
-  // other edges in their place while it has any. (DGL >= 2.3 drops them after sampling.)
+  // Edges that are never chosen: type-wise ids by edge type (empty: none), in any order. A seed
+  // gets other edges in their place, if it has any. (DGL >= 2.3 drops them after sampling.)
   std::span<const std::vector<int64_t>> exclude = {};
 };
 
@@ -63,8 +63,9 @@ struct SampleOptions {
 };
 
 // Samples along one edge type, uniformly or, with `prob`, by weight. Matches
-// dgl.distributed.sample_neighbors for that type: min(fanout, degree) neighbours without
-// replacement, `fanout` with, edges of probability 0 never. Throws as SampleHop does.
+// dgl.distributed.sample_neighbors for that type: it returns min(fanout, degree) neighbours without
+// replacement, or `fanout` neighbours with replacement, and never an edge of probability 0. Throws
+// as SampleHop does.
 Neighbors SampleNeighbors(const DistGraph& graph, std::span<const int64_t> seeds,
                           const SampleOptions& options, EdgeTypeId etype = 0);
 

@@ -13,8 +13,8 @@ namespace GRAPHD_EXPORT graphd {
 
 inline constexpr int kAllNeighbors = -1;
 
-// Direction of the sampled edges. kIn: edges that end in a seed, as message passing needs them;
-// the seed's owner stores them. kOut: edges that begin in it; the owners of their destinations
+// Direction of the sampled edges. kIn: edges that end in a seed, as message passing needs them; the
+// seed's owner stores them. kOut: edges that begin in a seed; the owners of their destinations
 // store them, so every partition is asked (the first call makes each partition index its edges by
 // source).
 enum class Direction : uint8_t { kIn = 0, kOut = 1 };
@@ -29,9 +29,9 @@ enum class SamplingMethod : uint8_t {
   // The edges with the largest (or smallest) values of the column, best first; ties by edge id
   // (out-edges in a mapped book: by partition, then edge id). Matches dgl.sampling.select_topk.
   kTopK,
-  // Uniformly among the edges that are older than the seed's time by the column.
+  // Uniformly among the edges whose time in the column is before the seed's time.
   kTemporalUniform,
-  // The most recent edges that are older than the seed's time, latest first.
+  // The most recent edges before the seed's time, latest first.
   kTemporalRecent,
   // LABOR-0 (Balin and Catalyurek, "Layer-Neighbor Sampling", NeurIPS 2023), sequential Poisson
   // variant: the edges whose neighbours have the smallest random numbers, the numbers being shared
@@ -57,7 +57,7 @@ struct SamplingRule {
 // Nodes of one type whose neighbours are sampled.
 struct HopSeeds {
   std::span<const int64_t> ids;           // type-wise, duplicates allowed
-  std::span<const int64_t> streams = {};  // [ids] random stream of each; empty: the ids. 0..2^32-1
+  std::span<const int64_t> streams = {};  // [ids] random stream of each, 0..2^32-1; empty: the ids
   std::span<const int64_t> times = {};    // [ids] for temporal rules on an integer column
   std::span<const double> real_times = {};  // [ids] for temporal rules on a floating-point column
 };

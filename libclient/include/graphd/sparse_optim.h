@@ -29,7 +29,7 @@
 
 namespace GRAPHD_EXPORT graphd {
 
-// The combination of the steps of the trainers of a job.
+// The way in which the steps of the trainers of a job are combined.
 enum class StepMode {
   // The gradients of each trainer are applied as they arrive.
   kIndependent,
@@ -54,8 +54,8 @@ struct StepOptions {
 
 // The base class of the optimisers. An object must be used by one thread at a time.
 //
-// A constructor returns when the memory of each new embedding is prepared, which takes about 0.1 s
-// per GB, or after 5 s for each embedding; without that, the first steps would wait instead.
+// A constructor waits until the memory of each new embedding is prepared, which takes about 0.1 s
+// per GB, but at most 5 s for each embedding. If it did not, the first steps would wait instead.
 class SparseOptimizer {
  public:
   virtual ~SparseOptimizer();
@@ -67,7 +67,7 @@ class SparseOptimizer {
   // gradients that were not applied or may not have been, and the next Step sends them first: none
   // is lost, and none is applied twice. A synchronous Step after one that threw only completes that
   // one. Throws as DistTensor::Write does; with staleness it also throws the errors of earlier
-  // steps, and then takes no gradients.
+  // steps. It then leaves the new gradients in the embeddings for the next Step.
   void Step();
   // Drops the gradients that Backward added since the last step. Matches zero_grad. It is needed
   // only for batches whose gradients are discarded.

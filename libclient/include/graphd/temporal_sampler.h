@@ -31,8 +31,8 @@ struct TemporalOptions {
 // and all are kept in order: batch.seeds[t] equals request.seeds[t]. Otherwise blocks are as
 // NeighborSampler makes them, and the edges of a tree stay within the tree.
 //
-// Edge types without the column have no times: they are sampled uniformly. Without a column, this
-// samples a tree of its own for each seed and nothing more, as PyG does with disjoint=True.
+// Edge types without the column have no times: they are sampled uniformly. Without a column, the
+// sampler only gives each seed a tree of its own, as PyG does with disjoint=True.
 //
 // Random choices depend on the batch's seed and on the position of the tree's root in the batch.
 // Loaders of nodes and edges take times in their options (LoaderOptions::seed_times). Thread-safe.

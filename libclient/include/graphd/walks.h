@@ -68,7 +68,7 @@ Walks RandomWalk(const DistGraph& graph, std::span<const int64_t> seeds,
 // dgl.sampling.random_walk(g, nodes, length=...). Throws as the function above does.
 Walks RandomWalkOfLength(const DistGraph& graph, std::span<const int64_t> seeds, int64_t length,
                          const WalkOptions& options = {});
-// Does the same. It is a template so that {0} remains a metapath.
+// Does the same. It is a template so that an argument {0} is still a metapath and not a length.
 template <std::integral Length>
 Walks RandomWalk(const DistGraph& graph, std::span<const int64_t> seeds, Length length,
                  const WalkOptions& options = {}) {
@@ -97,7 +97,8 @@ struct Node2vecOptions {
 //
 // The distribution is exact for every p and q; values far from 1 cost more. A step makes up to six
 // rounds of proposals, each with one message per partition and one about edges; most walks need one
-// round. For the remaining walks the neighbours of their nodes are listed.
+// round. For the walks that remain after six rounds, all neighbours of their current nodes are
+// listed.
 //
 // Throws as RandomWalk does, Error(kInvalid) on p or q outside 1e-100..1e100 and on an edge type
 // between two node types, Error(kNotFound) if the edge type has no feature `prob`, and
