@@ -55,8 +55,8 @@ UniqueFd OpenOwn(const std::string& path, int flags, unsigned mode, bool is_dire
   return fd;
 }
 
-// Returns the names in a directory, sorted, up to an error. The ++ of a loop over a directory would
-// throw it.
+// Returns the names in a directory, sorted, up to an error. Uses increment(), because the ++ of a
+// range-based loop would throw the error.
 std::vector<std::string> ListUntil(std::error_code& error, const std::string& path) {
   std::vector<std::string> names;
   fs::directory_iterator it(path, error);

@@ -29,13 +29,13 @@ void RenameFile(const std::string& from, const std::string& to);
 void RemoveFile(const std::string& path);
 // Removes a directory with everything below it, or a file. Follows no link.
 void RemoveTree(const std::string& path);
-// Returns the absolute path without "." and "..". Nothing needs to be there.
+// Returns the absolute path without "." and "..". The path need not exist.
 std::string AbsolutePath(const std::string& path);
-// Returns the absolute path without links. The file exists.
+// Returns the absolute path without links. The file must exist.
 std::string CanonicalPath(const std::string& path);
 
-// Opens a regular file, or a directory, that only this process's user can change: neither it nor
-// the last name of the path is a link, the user owns it, and others may not write it. Throws
+// Opens a regular file, or a directory, that only this process's user can change: the last name of
+// the path is not a symbolic link, the user owns the file, and others may not write it. Throws
 // Error(kDenied) that says which of these is wrong.
 UniqueFd OpenOwnFile(const std::string& path, int flags, unsigned mode = 0600);
 UniqueFd OpenOwnDirectory(const std::string& path);

@@ -2,7 +2,7 @@
 #pragma once
 #include "graphd/error.h"
 
-// Functions for threads, destructors and callbacks, out of which no exception may come.
+// Functions for threads, destructors and callbacks, from which no exception may escape.
 
 namespace graphd {
 

@@ -25,7 +25,8 @@ struct JobShare {
 template <class Item>
 class FairQueue {
  public:
-  // The service of one item. Its cost is known afterwards; the job's average is assumed before.
+  // The service of one item. Its cost is known only at the end; until then, the average cost of the
+  // job's items is assumed.
   struct Turn {
     uint64_t job;
     double charged;  // the assumed cost, divided by the weight
@@ -54,7 +55,7 @@ class FairQueue {
     of.weight = share.weight;
     of.waiting.push_back(std::move(item));
     size_++;
-    // The time in which it asked for nothing gives a job no claim.
+    // A job gets no credit for the time in which it asked for nothing.
     if (of.running == 0 && of.waiting.size() == 1) of.served = std::max(of.served, now_);
   }
 
@@ -77,7 +78,7 @@ class FairQueue {
   // Returns the job's first item. Requires: size_of(job) > 0.
   Item& Front(uint64_t job) { return jobs_.find(job)->second.waiting.front(); }
   // Begins to serve the job's first item. It goes to the end of the job's queue if `again`, and
-  // leaves it otherwise. Nothing has changed if there is no memory.
+  // leaves it otherwise. If this throws because memory has run out, nothing has changed.
   Turn Begin(uint64_t job, bool again) {
     Job& of = jobs_.find(job)->second;
     if (again) of.waiting.push_back(of.waiting.front());
@@ -119,8 +120,8 @@ class FairQueue {
     double served = 0;  // costs divided by the weight, from the same origin as now_
     double average = 0;
   };
-  std::map<uint64_t, Job> jobs_;  // without those that are idle and have had no more than others
-  double now_ = 0;                // the amount that the last job had had before its turn
+  std::map<uint64_t, Job> jobs_;  // without idle jobs that were served no more than now_
+  double now_ = 0;                // `served` of the last served job before its turn
   size_t size_ = 0;
 };
 

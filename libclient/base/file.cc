@@ -18,7 +18,8 @@
 namespace graphd {
 namespace {
 
-// A slow disk makes progress within a call only if it has few bytes (WatchedThread).
+// The maximum number of bytes per system call. It is small enough that a call ends soon even on a
+// slow disk, and the thread counts progress (WatchedThread).
 constexpr size_t kMostPerCall = size_t{64} << 20;
 
 }  // namespace

@@ -4,9 +4,10 @@
 #include <memory>
 #include <utility>
 
-// Helps with objects that a child made by fork(2) inherits. Threads do not exist in
-// the child, a mutex may be locked forever, and an epoll instance is shared with the parent, so
-// that such objects can be neither used nor destroyed there: they are abandoned.
+// Functions and classes for objects that a child made by fork(2) inherits. Threads do not exist in
+// the child, a mutex may be locked forever, and an epoll instance is shared with the parent.
+// Objects that have any of these can be neither used nor destroyed in the child: they are abandoned
+// there.
 
 namespace graphd {
 
@@ -32,9 +33,10 @@ std::shared_ptr<T> MakeAbandonedInChildren(Arguments&&... arguments) {
                             });
 }
 
-// Lets children that are forked from now on end, on exit(3), without the functions that were
-// registered with atexit(3) before the fork; standard output is flushed. It is needed once a
-// library has threads for which a destructor of a static object waits, as RocksDB has.
+// Makes exit(3), in children that are forked from now on, skip the functions that were registered
+// with atexit(3) before the fork; streams such as standard output are still flushed. This is needed
+// once a library, such as RocksDB, has a static object whose destructor waits for threads: a child
+// doesn't have these threads, and would never end.
 void SkipDestructorsInChildren();
 
 // Closes a descriptor in each child that is forked while this object exists, so that a peer notices

@@ -21,9 +21,10 @@ std::byte* MapAligned(int fd, size_t bytes, int protection, int flags) noexcept;
 bool PopulateHugePages(std::byte* data, size_t bytes) noexcept;
 
 // Maps pages that are in memory for readers of a shared mapping, from its beginning on, as long as
-// that is cheap. Huge pages take 1 ms per GiB; small ones take 80, as when they are read. So it
-// ends at the first piece that takes longer than huge pages would, and after 20 ms of processor
-// time: other pages are mapped when they are first read. Does nothing before Linux 5.14.
+// that is cheap. Mapping huge pages takes 1 ms per GiB; mapping small ones takes 80 ms, as much as
+// when readers use them for the first time. So this function ends at the first piece that takes
+// longer than huge pages would, and after 20 ms of processor time. The other pages are mapped when
+// they are first read. Does nothing before Linux 5.14.
 void MapPagesAhead(std::byte* data, size_t bytes) noexcept;
 
 // Asks the kernel to collapse the small pages in [data, data + bytes) into huge pages, where all

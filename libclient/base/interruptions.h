@@ -9,22 +9,23 @@
 #include "graphd/interrupt.h"
 
 // Functions that wait and that the calling thread's InterruptCheck (graphd/interrupt.h) can
-// interrupt; in a thread without a check they wait without interruption. An exception of the check
-// leaves them.
+// interrupt; in a thread without a check they wait without interruption. If the check throws, they
+// throw the same exception.
 
 namespace graphd {
 
 inline constexpr std::chrono::milliseconds kInterruptPause{50};
 
-// The innermost InterruptCheck of the calling thread. It is hidden here, because the public header
-// that names it first would export it.
+// The innermost InterruptCheck of the calling thread. It is marked as hidden here, because the
+// public header that declares it first would make it an exported symbol.
 struct [[gnu::visibility("hidden")]] Interruptions {
   // Returns the place of the pointer to the check; null if the thread has none.
   static InterruptCheck*& Innermost() noexcept;
   static bool AreChecked() noexcept;
   // Calls the check if the thread has one; throws what the check throws.
   static void Check();
-  // Returns whether the check has thrown and is still alive: nothing should be waited for then.
+  // Returns whether the check has thrown and still exists. If so, the caller should not wait for
+  // anything.
   static bool Happened() noexcept;
 };
 
@@ -34,8 +35,8 @@ void AwaitFuture(std::future<T>& future) {
   while (future.wait_for(kInterruptPause) != std::future_status::ready) Interruptions::Check();
 }
 
-// Waits once, as CondVar::Wait; for a loop that tests the condition. The check is called without
-// the mutex.
+// Waits once, as CondVar::Wait does; the caller tests the condition in a loop. The check is called
+// without the mutex.
 inline void AwaitChange(CondVar& changed, Mutex& mutex) GRAPHD_REQUIRES(mutex) {
   if (!Interruptions::AreChecked()) return changed.Wait(mutex);
   if (changed.WaitFor(mutex, kInterruptPause)) return;

@@ -69,7 +69,7 @@ std::string IndentedText(const std::string& text) {
 bool IsJournalStream(int fd) noexcept {
   static const JournalStream stream;
   if (stream.inode == 0) return false;
-  // Standard error may have become another file since: --log_file.
+  // Standard error may have become another file since then (--log_file).
   struct stat file {};
   return ::fstat(fd, &file) == 0 && file.st_dev == stream.device && file.st_ino == stream.inode;
 }

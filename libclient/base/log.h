@@ -16,8 +16,8 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 struct LogFields {
   std::string job = {};   // the id of a job
   std::string peer = {};  // a client, as its messages name it
-  // A literal that names what somebody else than the daemon had done: "attach". The lines of an
-  // operation are limited in number.
+  // A string literal that names the operation which the line is about, such as "attach", if it was
+  // caused by somebody else than the daemon. The number of lines per operation is limited.
   const char* op = "";
 };
 

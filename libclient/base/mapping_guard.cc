@@ -26,8 +26,8 @@ namespace {
 constexpr size_t kMaxGuards = 65536;
 constexpr uintptr_t kPage = 4096;
 
-// A signal handler has no owner to ask, so its table is global. Slots are taken and freed under the
-// mutex, and read by the handler at any time.
+// A signal handler gets no pointer to an object of ours, so its table is global. Slots are taken
+// and freed under the mutex, and read by the handler at any time.
 struct Guards {
   Mutex mutex;
   bool installed GRAPHD_GUARDED_BY(mutex) = false;
@@ -80,7 +80,7 @@ void OnBusError(int number, siginfo_t* info, void* context) {
   const size_t used = info->si_code > 0 ? g_guards.used.load(std::memory_order_acquire) : 0;
   for (size_t i = 0; i < used && !replaced; i++) {
     MappingGuard::Slot& slot = g_guards.slots[i];
-    // Without the lock, most slots are excluded.
+    // This test, which needs no lock, excludes most slots.
     if (address < slot.end) replaced = Replace(slot, address);
   }
   const struct sigaction& before = g_guards.before;

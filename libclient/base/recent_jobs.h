@@ -8,8 +8,8 @@
 
 namespace graphd {
 
-// The jobs that have used a resource lately. Jobs that work in turns count as working beside one
-// another: a trainer computes between two steps. Not thread-safe.
+// The jobs that have used a resource lately. Jobs that use the resource in turns count as using it
+// together, because a trainer computes for a while between two steps that use it. Not thread-safe.
 class RecentJobs {
  public:
   static constexpr double kSeconds = 2;

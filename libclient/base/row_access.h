@@ -33,8 +33,9 @@ constexpr bool kWholeRows = false;
 constexpr bool kWholeRows = true;
 #endif
 
-// Acquire and release cost nothing on x86-64, and order the values with the words. ThreadSanitizer
-// does not reorder, and would keep a vector clock for each piece, which takes gigabytes.
+// Acquire and release cost nothing on x86-64, and keep the accesses to values in order with those
+// to the pages' words (sequence lock). ThreadSanitizer does not reorder accesses, so they are
+// relaxed there: otherwise it would keep a vector clock for each piece, which takes gigabytes.
 constexpr int kPieceLoad = kWholeRows ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED;
 constexpr int kPieceStore = kWholeRows ? __ATOMIC_RELEASE : __ATOMIC_RELAXED;
 

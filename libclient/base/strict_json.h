@@ -38,9 +38,9 @@ requires(!std::same_as<T, bool>) struct StrictSerializer<T, void> : nlohmann::ad
   }
 };
 
-// JSON that was written by another process. A value that is not a whole number, or does not fit the
-// type, is not converted to an integer: that throws Error(kCorrupt), where nlohmann::json cuts the
-// number off, and where the result is undefined for a large one.
+// JSON that was written by another process. Converting a value to an integer throws Error(kCorrupt)
+// if the value is not a whole number or does not fit the type. nlohmann::json would cut the number
+// off instead, and its result would be undefined for a large number.
 using StrictJson = nlohmann::basic_json<std::map, std::vector, std::string, bool, int64_t, uint64_t,
                                         double, std::allocator, StrictSerializer>;
 

@@ -162,8 +162,9 @@ SegmentPages Segment::pages() const {
   SegmentPages found;
   found.small_bytes = size();
   if (size() < kHugePage) return found;
-  // The kernel tells about pages that a mapping has touched, and only about these. The segment's
-  // own mapping would keep what is touched here as resident memory of this process.
+  // The kernel tells only about pages that were touched through a mapping. A mapping of its own is
+  // used for that, because pages touched through the segment's mapping would stay resident memory
+  // of this process.
   std::byte* const base = MapAligned(fd_.get(), mapped_, PROT_READ, MAP_SHARED);
   if (!base) return found;
   ::madvise(base, mapped_, MADV_HUGEPAGE);

@@ -86,9 +86,10 @@ class Segment : public std::enable_shared_from_this<Segment> {
   Tensor array(const std::string& name) const;
   // Maps the segment's pages ahead of the first reads, where that is cheap (MapPagesAhead).
   void MapAhead() const noexcept;
-  // Returns what the segment is on, pages of 2 MiB or not. Asks the kernel at each call
-  // (/proc/self/smaps), about a mapping of its own. Counts all pages of a segment of up to 8 GiB,
-  // and estimates by a sample of them beyond; returns small pages if the kernel can't tell.
+  // Returns how much of the segment is on pages of 2 MiB and how much on small ones. Each call
+  // makes a mapping of its own and asks the kernel about it (/proc/self/smaps). Counts all pages of
+  // a segment of up to 8 GiB, and estimates by a sample of them beyond; returns small pages if the
+  // kernel can't tell.
   SegmentPages pages() const;
 
  private:

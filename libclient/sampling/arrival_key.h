@@ -11,7 +11,7 @@
 // weight. The k edges that arrive first are a sample without replacement with exactly the required
 // distribution, and the first k of a union are among the first k of its parts. So each partition
 // sends the arrival keys of its sampled edges, and the earliest k of all are kept. With replacement
-// each draw has an arrival time of its own, which a partition draws at the rate of its total.
+// each draw has an arrival time of its own, which a partition draws at the sum of its edges' rates.
 // Deterministic methods use the edge's value as its arrival key.
 //
 // The caller must sample every part with the same fanout and with a key of its own (PartKey in

@@ -100,7 +100,8 @@ void FindEdges(const Csc& csc, const InverseIndex* inverse, std::span<const int6
       const auto edge = static_cast<uint64_t>(edge_rows[i]);
       const uint64_t slot = inverse ? inverse->slot(edge) : edge;
       neighbors[i] = static_cast<int64_t>(indices[slot]);
-      // The last row that begins at or before the slot; rows without edges begin there too.
+      // The edge is in the last row that begins at or before the slot. Rows without edges may begin
+      // at the same slot, but come before that row.
       const auto after = std::upper_bound(csc.indptr.begin(), csc.indptr.end(), slot);
       rows[i] = after - csc.indptr.begin() - 1;
     }

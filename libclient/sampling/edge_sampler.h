@@ -22,8 +22,9 @@
 //   kTemporalUniform  kUniform among edges before the seed's time
 //   kTemporalRecent   the latest edges before the seed's time, latest first; ties by edge row
 //   kLabor            LABOR-0 (Balin and Catalyurek, "Layer-neighbor sampling", NeurIPS 2023), the
-//                     sequential Poisson variant: the edges with the smallest r (r / weight), r
-//                     depending on key and *neighbour* only, so that seeds share neighbours
+//                     sequential Poisson variant: the edges with the smallest r, or r / weight.
+//                     The random number r depends on key and *neighbour* only, so that
+//                     seeds share neighbours
 //
 // The out-edges of a seed may be spread over several partitions, whose samples are merged: a rule
 // of direction kOut therefore also records arrival keys (arrival_key.h).

@@ -84,7 +84,7 @@ inline void GatherAndConvert(const Convert& convert, const From* table, size_t r
   }
 }
 
-// Does the same with instructions that need not exist.
+// Does the same with AVX2 instructions, which not every processor has.
 template <class From, class Convert, class To>
 __attribute__((target("avx2"))) void GatherAndConvertBy256(const Convert& convert,
                                                            const From* table, size_t row_elements,

@@ -26,7 +26,7 @@ struct AppliedRule {
   std::span<const int64_t> exclude = {};  // type-wise ids of the partition's own edges, ascending
 };
 
-// A node feature whose rows travel with a hop: those of the seeds from `begin` on.
+// A node feature whose rows are returned with a hop: the rows of the seeds from `begin` on.
 struct SeedRows {
   size_t seeds = 0;  // index of the list
   size_t begin = 0;

@@ -82,8 +82,8 @@ size_t RelabelTable::AddDense(Cells& all, std::span<const int64_t> ids, std::vec
   const Word epoch = static_cast<Word>(Word{epoch_} * (Cell::kNumbers + Word{1}));
   const size_t first = first_;
   size_t count = before;
-  // A branch on whether an id is new could not be predicted, so each id is written to `nodes`, and
-  // stays there if it is.
+  // A branch on whether an id is new could not be predicted, so each id is written to the end of
+  // `nodes`, and stays there if it is new.
   for (size_t begin = 0; begin < ids.size(); begin += kIdsAtOnce) {
     const size_t end = std::min(begin + kIdsAtOnce, ids.size());
     nodes.resize(count + (end - begin));
@@ -92,7 +92,7 @@ size_t RelabelTable::AddDense(Cells& all, std::span<const int64_t> ids, std::vec
       if (i + kIdsAhead < ids.size()) __builtin_prefetch(cells + ids[i + kIdsAhead], 1);
       Cell& cell = cells[ids[i]];
       const auto next = static_cast<Word>(epoch | static_cast<Word>(count - first));
-      // Both are of this epoch if no bit of the epochs differs.
+      // The cell is of this epoch if no bit of the two epochs differs.
       const bool is_new = (cell.word ^ next) > Cell::kNumbers;
       cell.word = is_new ? next : cell.word;
       out[count] = ids[i];

@@ -28,8 +28,8 @@ class RelabelTable {
   size_t Add(std::span<const int64_t> ids, std::vector<int64_t>& nodes, int32_t* local);
 
  private:
-  // An entry of the array, in 4 bytes if these are enough, so that more of it is in the cache. Its
-  // number counts from the first of this epoch.
+  // An entry of the array: an epoch and a local number. It takes 4 bytes if they are enough, so
+  // that more entries are in the cache. The number counts from the first node since Start.
   template <class Word, int kNumberBits>
   struct Cell {
     static constexpr Word kEpochs = std::numeric_limits<Word>::max() >> kNumberBits;

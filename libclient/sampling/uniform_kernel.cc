@@ -8,8 +8,9 @@ namespace {
 constexpr uint64_t kAgain = 0x7265747279ULL;
 
 // Draws edges without replacement in order of arrival. All edges arrive at rate 1; excluded ones
-// are skipped when they do. Of `left` edges, the next one arrives after an exponential time of rate
-// `left`, and is each of them with equal probability.
+// are skipped when they arrive. While `left` edges have not arrived, the time until the next
+// arrival is exponential with rate `left`, and each of these edges is equally likely to be the next
+// one.
 void UniformArrivals(SamplingContext& c, const SourceRow& row, CounterRng& rng) {
   double now = 0;
   uint64_t left = row.degree, wanted = c.fanout;
@@ -41,8 +42,8 @@ void UniformArrivals(SamplingContext& c, const SourceRow& row, CounterRng& rng) 
   c.distinct.Finish();
 }
 
-// Draws edges with replacement. The time of each draw has the rate of the number of eligible edges:
-// edges arrive at rate `degree`, and excluded ones are skipped.
+// Draws edges with replacement. The rate of the time of each draw is the number of eligible edges,
+// because edges arrive at rate `degree` and excluded ones are skipped.
 void UniformTimedDraws(SamplingContext& c, const SourceRow& row, CounterRng& rng) {
   const size_t first = c.num_slots;
   uint64_t patience = 16 + 2 * c.fanout;

@@ -10,7 +10,8 @@ namespace graphd {
 namespace {
 
 // Positions that are drawn before their neighbours are read: enough to read many lines of memory at
-// once, few enough that all stay in the first-level cache (a row with more draws is read as one).
+// once, few enough that all stay in the first-level cache. (All draws of one row are read together,
+// even if there are more.)
 constexpr size_t kDrawsAhead = 256;
 // Whole rows above this degree are copied; positions of shorter ones are listed like drawn ones, so
 // that the first and last lines of these rows are read ahead, too.

@@ -11,8 +11,8 @@
 // Samples neighbours uniformly on one CSC: the kernel that runs in trainers on mapped memory, in
 // the daemon for remote trainers, and in standalone mode.
 //
-// Positions are drawn for some hundred edges before their neighbours are read, so that the memory
-// works on many of these loads at once, whatever the processor mispredicts while it draws.
+// Positions are drawn for some hundred edges before their neighbours are read. So many of these
+// loads are under way at once, even if the processor mispredicts branches while it draws.
 
 namespace graphd {
 

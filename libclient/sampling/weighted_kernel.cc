@@ -72,7 +72,8 @@ void WeightedFromEligible(SamplingContext& c, const SourceRow& row, CounterRng& 
   }
 }
 
-// Draws with replacement. The time of each draw has the rate of the eligible edges' weight.
+// Draws with replacement. The rate of the time of each draw is the sum of the eligible edges'
+// weights.
 void WeightedWithReplacement(SamplingContext& c, const SourceRow& row, CounterRng& rng) {
   const size_t first = c.num_slots;
   const double total = c.source.alias->total(row.index);

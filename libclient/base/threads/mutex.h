@@ -17,7 +17,7 @@ namespace graphd {
 class GRAPHD_CAPABILITY("mutex") Mutex {
  public:
   // For a mutex that is held while a thread waits for the disk or for other threads: a thread that
-  // waits for this mutex does not hang (WatchedThread).
+  // waits for this mutex is not reported as one that hangs (WatchedThread).
   enum HeldLong { kHeldLong };
 
   Mutex() = default;
@@ -84,7 +84,8 @@ class GRAPHD_SCOPED_CAPABILITY MutexUnlock {
 };
 
 // A condition variable. A wait unlocks the mutex meanwhile, and may end without a notification, so
-// the condition is tested in a loop. A thread that waits does not hang (WatchedThread).
+// the condition is tested in a loop. A thread that waits is not reported as one that hangs
+// (WatchedThread).
 //
 //   const MutexLock lock(mutex_);
 //   while (!ready_) changed_.Wait(mutex_);

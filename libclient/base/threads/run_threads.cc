@@ -16,7 +16,8 @@
 namespace graphd {
 namespace {
 
-// The kernel's sched_attr of version 0. The header that has it does not go with <sched.h>.
+// The kernel's sched_attr of version 0. The kernel's header that declares it can't be included
+// together with <sched.h>.
 struct SchedulingAttributes {
   uint32_t size, policy;
   uint64_t flags;
@@ -32,7 +33,8 @@ constexpr uint64_t kSliceNanoseconds = 100'000;  // the shortest that the kernel
 size_t UsefulThreads() noexcept {
   cpu_set_t cores;
   CPU_ZERO(&cores);
-  // The call fails on more than 1024 cores, which are enough for all eight threads.
+  // The call fails on a machine of more than 1024 cores, which has enough of them for all eight
+  // threads.
   if (::sched_getaffinity(0, sizeof cores, &cores) != 0) return 8;
   return static_cast<size_t>(std::clamp(CPU_COUNT(&cores), 1, 8));
 }

@@ -12,16 +12,16 @@
 namespace graphd {
 
 // Makes the progress of a thread visible to others, so that a thread that hangs is noticed. A
-// thread that waits for a condition variable (CondVar) does not work: another thread is to wake it.
-// At any other time it should count progress at least every few seconds. An event loop always
-// works.
+// thread that waits for a condition variable (CondVar) counts as idle, because another thread has
+// to wake it. At any other time a thread counts as working, and should count progress at least
+// every few seconds. An event loop always counts as working.
 //
 // Constructed and destroyed by the thread itself, which has one at most. Static methods may be
 // called by any thread, watched or not; one mutex guards the list of all.
 class WatchedThread {
  public:
   // Names the calling thread, also for the kernel, which keeps the first 15 characters (`top -H`).
-  // It hangs if it works and counts no progress for the time that SetLongest has set.
+  // The thread hangs if it is working and counts no progress for the time that SetLongest has set.
   explicit WatchedThread(std::string name);
   // An event loop: it hangs if it counts no progress for this time, whatever it waits for.
   WatchedThread(std::string name, std::chrono::seconds longest_turn);
@@ -39,7 +39,8 @@ class WatchedThread {
     }
   }
 
-  // While it lives, the calling thread does not work. Those inside of another one do nothing.
+  // While an object of this class exists, the calling thread counts as idle. An object that is made
+  // while the thread has another one has no effect.
   class Waiting {
    public:
     Waiting() noexcept : thread_(current_) {
@@ -58,8 +59,8 @@ class WatchedThread {
     WatchedThread* thread_;
   };
 
-  // While it lives, the calling thread waits for threads that are not watched, such as those of
-  // RocksDB: their progress counts as its own.
+  // While an object of this class exists, the calling thread waits for threads that are not
+  // watched, such as those of RocksDB, and their progress counts as its own.
   class WithHelpers {
    public:
     WithHelpers() noexcept : thread_(current_) {
@@ -77,10 +78,10 @@ class WatchedThread {
 
   // A watched thread at one time.
   struct State {
-    uint64_t id = 0;  // no two objects have the same
+    uint64_t id = 0;  // a different one for each object
     std::string name;
     bool works = false;
-    uint64_t progress = 0;  // changes with every progress
+    uint64_t progress = 0;  // changes whenever progress is counted
     std::chrono::seconds longest{};
   };
   // Returns the states of all watched threads of this process.

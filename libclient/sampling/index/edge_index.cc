@@ -132,7 +132,7 @@ uint64_t EstimateEdgeIndexBytes(const Partition& partition, const EdgeIndexSpec&
   const auto id_bytes = [](uint64_t count) {
     return uint64_t{DTypeSize(Partition::IdDType(static_cast<int64_t>(count)))};
   };
-  constexpr uint64_t kPages = 64 << 10;  // the arrays' alignment, and small change
+  constexpr uint64_t kPages = 64 << 10;  // for the arrays' alignment and other small amounts
   switch (spec.kind) {
     case EdgeIndexKind::kOut: {
       const auto destinations = static_cast<uint64_t>(nodes.count(schema.dst_type(spec.etype)));

@@ -150,7 +150,8 @@ std::vector<EdgeIndexes::Dropped> EdgeIndexes::DropIdle(uint64_t bytes, Clock::d
     for (auto slot = slots_.begin(); slot != slots_.end(); ++slot) {
       const Slot& each = slot->second;
       if (each.is_kept || !IsReady(each.entry) || now - each.last_use < idle) continue;
-      // Only the map holds it, and others get it from there, with the mutex locked.
+      // A use count of 1 means that only the map holds the index. Nobody else can get it from the
+      // map meanwhile, because this thread holds the mutex.
       if (each.entry.get().use_count() > 1) continue;
       if (oldest == slots_.end() || each.last_use < oldest->second.last_use) oldest = slot;
     }

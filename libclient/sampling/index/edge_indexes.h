@@ -58,9 +58,9 @@ class EdgeIndexes {
     EdgeIndexSpec spec;
     uint64_t bytes;
   };
-  // Drops indexes that nobody holds, that Keep has not named and that were not used for the time
-  // `idle`, in the order of their last use, until they have `bytes` together. Returns what was
-  // dropped. Other processes that have mapped an index keep its memory.
+  // Drops indexes that nobody holds, that were not passed to Keep and that were not used for the
+  // time `idle`, the least recently used ones first, until the dropped ones have `bytes` together.
+  // Returns what was dropped. Other processes that have mapped an index keep its memory.
   std::vector<Dropped> DropIdle(uint64_t bytes, Clock::duration idle);
   // Returns whether an index is made, and counts as a use of it.
   bool Has(const EdgeIndexSpec& spec);
