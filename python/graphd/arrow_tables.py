@@ -68,7 +68,7 @@ class Column:
         return self.numbers if self.numbers.dtype.kind in "iu" else None
 
     def feature(self) -> Any:
-        """Returns numbers, or `Labels` of text and of a dictionary."""
+        """Returns numbers; for text or a dictionary, returns `Labels`."""
         if self.numbers is None:
             return labels_of(self.name, self.texts)
         return self.numbers if self.texts is None else Labels(self.numbers, self.texts)
@@ -96,7 +96,7 @@ def columns_of(table: Any, what: str) -> dict[str, Column]:
 
 def edges_of(etype: Triple, table: Any) -> tuple[Any, Any, Columns, str]:
     """Returns sources, destinations and features, from the columns that `dataframes.edges_of`
-    chooses, and what is doubtful about the choice."""
+    chooses, and a description of what is doubtful about the choice."""
     what = f"edges of {etype!r}"
     columns = columns_of(table, what)
     ends = end_columns(etype, list(columns), "table")

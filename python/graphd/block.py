@@ -37,9 +37,9 @@ class _EdgeView(EdgeView):
 class Block(DglForm, Layer):
     """One layer of a mini-batch: edges from source nodes to destination nodes.
 
-    The first sources are the destinations, then come neighbours in order of appearance. Local ids
-    are positions among the sources, or the destinations, of a type. Tensors share the memory of the
-    sampled batch, and are made on first access.
+    The first sources are the destinations; their neighbours follow in order of appearance. Local
+    ids are positions among the sources, or the destinations, of a type. Tensors share the memory of
+    the sampled batch, and are made on first access.
 
     Loaders make blocks; `to_block` makes them from sampled neighbours. DGL's layers take them as they
     are: see `graphd.dgl_form.DglForm`.
@@ -65,10 +65,11 @@ class Block(DglForm, Layer):
     def canonical_etypes(self) -> list[Triple]:
         """The edge types of the graph.
 
-        The last block of a mini-batch lacks those into node types that have no seed, so that DGL's
-        layers have outputs of the seeds' types alone, as with DGL's distributed graphs. If it has no
-        edge at all, it has all types. `num_edges`, `edges`, `csc`, `coo`, `in_degrees` and `edata`
-        also take the types that it lacks; ``block[etype]`` and functions of DGL do not.
+        The last block of a mini-batch lacks the edge types whose destination type has no seed.
+        DGL's layers then have outputs only for the types of the seeds, as with DGL's distributed
+        graphs. If the last block has no edge at all, it has all types. `num_edges`, `edges`, `csc`,
+        `coo`, `in_degrees` and `edata` also take the types that the block lacks; ``block[etype]``
+        and functions of DGL do not.
         """
         return [self.types.canonical_etypes[e] for e in self._present_etype_ids()]
 
@@ -172,9 +173,9 @@ class Block(DglForm, Layer):
         ----------
         device : torch.device or str
         non_blocking : bool
-            Whether to copy through new pinned memory at once, ids of edges excepted, without
-            waiting: on the current stream, behind the work that was added to it before. Loaders
-            with ``device=`` copy beside that work.
+            Whether to copy at once, through new pinned memory and without waiting, everything but
+            the ids of edges. The copy runs on the current stream, after the work that was added to
+            it before. Loaders with ``device=`` copy while that work runs.
 
         Returns
         -------
@@ -217,8 +218,9 @@ class Block(DglForm, Layer):
         return self.src_frames, self.dst_frames, self.edge_frames
 
     def take_apart(self, parts: Parts) -> Rebuild:
-        """Adds the tensors of the block to those that one copy moves: edges and data, but no ids of
-        edges, which take more than all else of the structure, and which few models need.
+        """Adds the tensors of the block to the tensors that one copy moves: edges and data, but not
+        the ids of edges. These take more memory than the rest of the structure, and few models need
+        them.
 
         Parameters
         ----------
@@ -227,7 +229,7 @@ class Block(DglForm, Layer):
         Returns
         -------
         callable
-            Makes the block on the device, of the moved tensors.
+            Makes the block on the device from the moved tensors.
         """
         if self.device.type != "cpu":
             return lambda there: self if parts.is_pinning else self.to(parts.device)
@@ -310,8 +312,8 @@ class Block(DglForm, Layer):
 
 
 def mark_last(blocks: list[Block]) -> list[Block]:
-    """Makes the last of a mini-batch's blocks known as that whose destinations are the seeds, and
-    returns them all.
+    """Marks the last of a mini-batch's blocks as the block whose destinations are the seeds, and
+    returns all blocks.
     """
     blocks[-1]._is_last = True
     return blocks

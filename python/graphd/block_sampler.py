@@ -106,7 +106,7 @@ class BlockSampler:
         return found
 
     def bind(self, g: GraphBase) -> BoundSampler:
-        """Returns the sampler of one graph, as DGL's examples of distributed training write theirs.
+        """Returns the sampler for one graph, like those in DGL's examples of distributed training.
 
         Its ``sample_blocks`` can be the ``collate_fn`` of a `DistDataLoader`.
 
@@ -146,7 +146,8 @@ class BlockSampler:
                 block.edge_frames[e].lazy(name, tensor.read, of=EID)
 
     def _prefetched(self) -> list[tuple[str, Any]]:
-        """Returns the features that come with a batch; none if a class does not call ours."""
+        """Returns the features that come with a batch; none if a derived class does not call
+        `__init__` of this class."""
         names = ("prefetch_node_feats", "prefetch_labels", "prefetch_edge_feats")
         return [(name, getattr(self, name, [])) for name in names]
 
@@ -192,7 +193,7 @@ class BoundSampler:
 
 
 def check_times(sampler: BlockSampler, seed_times: Any) -> None:
-    """Raises InvalidError if a sampler needs the times of seeds and lacks them, or the reverse."""
+    """Raises InvalidError if a sampler needs the times of seeds and gets none, or the reverse."""
     needs_times = getattr(sampler, "needs_times", False)
     if seed_times is not None and not needs_times:
         raise InvalidError(

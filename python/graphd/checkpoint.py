@@ -66,8 +66,8 @@ def create(
     name : str
         Letters, digits, and ``._-``.
     tensors : list of str, optional
-        Names; default: all persistent ones whose rows suit the version of the graph that this job
-        uses.
+        Names; default: all persistent tensors whose rows belong to the version of the graph that
+        this job uses.
     files : dict of str to bytes, optional
         Contents to keep with the tensors, such as what ``torch.save`` writes to an ``io.BytesIO``;
         not paths.
@@ -123,9 +123,10 @@ def list(g: GraphBase) -> builtins.list[Checkpoint]:
 def latest(g: GraphBase, prefix: str | None = None) -> Checkpoint | None:
     """Returns the last checkpoint whose name is `prefix`, "-" and a number, such as "model-40".
 
-    A trainer that ``graphctl launch --max_restarts`` has started again resumes from it. Its job is
-    still the same, so that the default finds what this job has made; a prefix of your own also
-    finds what an earlier job has made, with another number of trainers for example.
+    A trainer that ``graphctl launch --max_restarts`` has started again resumes from this
+    checkpoint. Its job is still the same, so the default prefix finds the checkpoints that this job
+    has made. A prefix of your own also finds the checkpoints of an earlier job, for example one
+    with another number of trainers.
 
     Parameters
     ----------

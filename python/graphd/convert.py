@@ -105,8 +105,8 @@ def _type_numbers(book: _graphd.Book, is_edge: bool, ids: Any) -> Any:
 
 
 def _whole(frame: Frame, count: int) -> dict[str, Tensor]:
-    """Returns the data that have a row per edge; there are no ids of negative edges, or if a sampler
-    has left them out."""
+    """Returns the data that have a row per edge. Ids are missing for negative edges, and if a
+    sampler has left them out."""
     return {name: rows for name, rows in frame.items() if len(rows) == count}
 
 
@@ -116,7 +116,7 @@ def to_pyg(blocks: Sequence[Layer], all_nodes: bool = True) -> Any:
     Nodes are numbered by hop: first the seeds, then those that each hop found. Each node has the
     in-edges that were sampled when it was found first. In-edges that an outer block sampled for it
     again are omitted, since PyG's models use every edge in every layer. Nodes that only such edges
-    reach have no edges then; ``all_nodes=False`` omits them, too.
+    reach then have no edges; ``all_nodes=False`` omits these nodes, too.
 
     Parameters
     ----------
@@ -169,8 +169,9 @@ def to_hetero_data(blocks: Sequence[Layer], all_nodes: bool = True) -> Any:
 class _Tree:
     """The edges by which blocks reach their nodes from the seeds, hop by hop.
 
-    An outer block has in-edges of all nodes that were found before, of which PyG's graph has those
-    of the last hop's nodes alone. Nodes that only other edges reach would be without edges in it.
+    An outer block has in-edges of all nodes that were found before. PyG's graph has only the
+    in-edges of the nodes that the last hop found. A node that only other edges reach would have no
+    edges in PyG's graph.
     """
 
     def __init__(self, blocks: Sequence[Layer], all_nodes: bool) -> None:
@@ -202,17 +203,18 @@ class _Tree:
             for src, ids in found:
                 reached[src][ids] = True
             known = [block.num_dst_nodes(ntype) for ntype in types.ntypes]
-        # [node type] which nodes belong to it, and the new numbers of these; None if all do.
+        # [node type] which nodes belong to the tree, and the new numbers of these nodes; None if
+        # all nodes do.
         self.reached = [None if bool(each.all()) else each for each in reached]
         self._numbers = [None if each is None else each.cumsum(0) - 1 for each in self.reached]
 
     def count(self, t: int, before: int) -> int:
-        """Returns how many of the first nodes of a type belong to it."""
+        """Returns how many of the first `before` nodes of a type belong to the tree."""
         numbers = self._numbers[t]
         return before if numbers is None or before == 0 else int(numbers[before - 1]) + 1
 
     def rows(self, t: int, rows: Tensor) -> Tensor:
-        """Returns the rows of the nodes that belong to it."""
+        """Returns the rows of the nodes that belong to the tree."""
         mine = self.reached[t]
         return rows if mine is None else rows[mine.to(rows.device)]
 

@@ -20,11 +20,11 @@ def is_frame(value: Any) -> bool:
 
 
 def edges_of(etype: Triple, frame: Any) -> tuple[Any, Any, Columns, str]:
-    """Returns the columns of sources and destinations, the others as features, and what is doubtful
-    about the choice.
+    """Returns the columns of sources and destinations, the other columns as features, and a
+    description of what is doubtful about the choice.
 
-    Those are the columns that are named like the two node types, if these names differ and there
-    are both, and otherwise the first two.
+    Sources and destinations are the columns that are named like the two node types, if these names
+    differ and both columns exist, and otherwise the first two columns.
     """
     names = list(frame.columns)
     ends = end_columns(etype, names, "frame")
@@ -54,14 +54,15 @@ def features_of(frame: Any, names: Sequence[Any]) -> Columns:
 
 
 def _numbers(frame: Any, columns: Any) -> Any:
-    """Returns a column, or several together, as an array or as labels. Lists and texts, for which
-    pandas has Python objects, are read through Arrow if this pandas can export them."""
+    """Returns a column, or several columns together, as an array or as labels. Lists and texts,
+    which pandas stores as Python objects, are read through Arrow if this version of pandas can
+    export them."""
     array = frame[columns].to_numpy()
     if array.dtype.kind in "biuf" or isinstance(columns, list):
         return array
     if not hasattr(frame, "__arrow_c_stream__"):
         return _labels(frame[columns])
-    # Without its index, which a frame exports as a further column.
+    # The index is left out, because a frame would export it as a further column.
     table = frame[[columns]].reset_index(drop=True)
     return arrow_tables.columns_of(table, "the frame")[str(columns)].feature()
 

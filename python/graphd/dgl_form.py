@@ -62,9 +62,10 @@ class DglFrame(Frame):
 class DglForm:
     """The base class of what DGL's layers and message functions take in place of a DGLGraph.
 
-    While DGL is imported, it has all attributes of a DGLGraph. The first use of one that is not its
-    own makes the DGLGraph, with all data, to which `ndata`, `edata` and their like refer from then
-    on, so that what DGL computes is found there.
+    While DGL is imported, an object of this class has all attributes of a DGLGraph. The first use
+    of an attribute that is not its own makes the DGLGraph, with all data. From then on, `ndata`,
+    `edata` and similar attributes refer to the data of the DGLGraph, so that they have what DGL
+    computes.
     """
 
     _dgl: Any = None
@@ -84,7 +85,7 @@ class DglForm:
         raise NotImplementedError
 
     def _share_data(self, made: Any) -> None:
-        """Lets the data of nodes and edges be those of a graph of DGL."""
+        """Makes the data of nodes and edges refer to the data of a graph of DGL."""
         raise NotImplementedError
 
     def _dgl_graph(self) -> Any:

@@ -84,8 +84,8 @@ class Frame(Described):
         self._makers = {**self._makers, name: _LazyValue(make, of)}
 
     def fixed(self) -> list[str]:
-        """Returns the names whose data are in the batch or were made already, so that they can't
-        change later. Data that are read by ids on first access can."""
+        """Returns the names of the data that can't change later, because they are in the batch or
+        were made already. Data that are read by ids on first access can change until then."""
         makers = self._makers
         return [
             name

@@ -23,7 +23,7 @@ _SHOWN = 10  # records in the table of a notebook
 
 
 class History:
-    """The history of a training run: a record per epoch, or per anything else.
+    """The history of a training run: one record per epoch, or per any other unit.
 
     With a path, each record is also appended to that file before `record` returns, so that a run
     that is killed keeps what it has recorded. If the file exists, the history continues it. The
@@ -102,7 +102,7 @@ class History:
         Raises
         ------
         graphd.errors.InvalidError
-            If there is no value, or a value is neither of these.
+            If there is no value, or a value of another kind.
         """
         if not values:
             raise InvalidError("record: expected values by name, as record(epoch=0, loss=0.5)")

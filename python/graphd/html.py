@@ -9,8 +9,8 @@ from typing import Any
 
 
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Returns a table with a caption, unless that is empty. Every text is escaped. Numbers have
-    separators and are aligned to the right. The parts of a canonical edge type are joined."""
+    """Returns a table, with a caption unless `caption` is empty. Every text is escaped. Numbers
+    have separators and are aligned to the right. The parts of a canonical edge type are joined."""
 
     def cell(value: Any) -> str:
         if isinstance(value, int):
@@ -25,8 +25,8 @@ def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> s
 
 
 def properties(caption: str, rows: Iterable[tuple[str, Any]]) -> str:
-    """Returns a table of an object's properties; their values are shown as `repr` has them, but for
-    texts and whole numbers."""
+    """Returns a table of an object's properties; their values are shown as `repr` returns them,
+    except for texts and whole numbers."""
     return table(
         caption,
         ("property", "value"),
@@ -38,9 +38,9 @@ def properties(caption: str, rows: Iterable[tuple[str, Any]]) -> str:
 
 
 def curve(label: str, xs: Sequence[float], ys: Sequence[float]) -> str:
-    """Returns a small picture (SVG) of a curve, with a label, the last value, and the least and
-    the largest one. There is one point at least; all numbers are finite. Of many points, those are
-    drawn that can be told apart."""
+    """Returns a small picture (SVG) of a curve, with a label, the last value, and the least and the
+    largest one. There is one point at least; all numbers are finite. Of very many points, only as
+    many are drawn as can be told apart."""
     width, height, margin = 200, 60, 6
 
     def scaled(values: Sequence[float], size: int) -> list[float]:
@@ -66,8 +66,8 @@ def curve(label: str, xs: Sequence[float], ys: Sequence[float]) -> str:
 
 
 def _thinned(points: list[tuple[float, float]], runs: int) -> list[tuple[float, float]]:
-    """Returns all points of a curve, or of very many the lowest and the highest one of each of some
-    runs, and the last one."""
+    """Returns all points of a curve. If there are very many, divides them into `runs` runs and
+    returns the lowest and the highest point of each run, and the last point."""
     if len(points) <= 2 * runs:
         return points
     kept = {len(points) - 1}

@@ -41,8 +41,8 @@ def ids_or_names(values: Any) -> Any:
 def numbered(
     ends: Mapping[Triple, tuple[Any, Any]], known: Mapping[str, Names]
 ) -> tuple[dict[Triple, tuple[Any, Any]], dict[str, Names]]:
-    """Replaces names by numbers: the positions in `known`, and otherwise those of their first
-    appearance.
+    """Replaces names by numbers: by their positions in `known` or, for types without known names,
+    by the order of their first appearance.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def numbered(
     Returns
     -------
     dict of edge type to (src, dst), dict of node type to list of str
-        The ids of ends, and the names of the types that have some.
+        The ids of the ends, and the names of the nodes of types that have names.
 
     Raises
     ------
@@ -162,8 +162,8 @@ def path_beside(part_config: str, graph_name: str, ntype: str) -> str:
 
 
 def labels_path_beside(part_config: str, graph_name: str, type_name: str, feature: str) -> str:
-    """Returns the path of the file with the texts of a feature's labels, as label_texts.h has it.
-    `type_name` is a node type, or "src:rel:dst"."""
+    """Returns the path of the file with the texts of a feature's labels, as defined in
+    label_texts.h. `type_name` is a node type, or "src:rel:dst"."""
     file = f"{graph_name}.{type_name}.{feature}.labels.txt.gz"
     if "/" in file:
         raise InvalidError(
@@ -173,7 +173,8 @@ def labels_path_beside(part_config: str, graph_name: str, type_name: str, featur
 
 
 def lone_names_note(ntype: str, names: Sequence[str]) -> str:
-    """Counts the names of nodes that are not whole numbers, if more than half of the names are."""
+    """Returns a note that counts the names of nodes that are not whole numbers, if more than half
+    of the names are whole numbers."""
     first, others = "", 0
     for name in names:
         if not (name.isascii() and name.isdigit()):

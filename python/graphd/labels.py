@@ -10,7 +10,7 @@ from ._graphd import is_number
 from .errors import InvalidError
 
 # The limits of files (libclient/format/arrow/feature_values.cc).
-_MANY = 65536  # texts; more of which most are different are probably not labels
+_MANY = 65536  # texts; if there are more and most are different, they are probably not labels
 _MOST_MEMORY, _MEMORY_PER_TEXT = 256 << 20, 20  # bytes
 
 

@@ -15,7 +15,7 @@ from .typing import EdgeType, Tensor
 
 
 class Layer(TypedGraph):
-    """The edges and data of one layer, as they are in the batch. `Block` gives them DGL's names.
+    """The edges and data of one layer, as they are in the batch. `Block` adds DGL's names.
 
     Local ids are positions among the sources, or the destinations, of a type.
     """

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that DGL and PyG gave to data. NID and EID are keys of blocks and subgraphs for the ids of
-the original graph, NTYPE and ETYPE those of DGL's graphs without types for the numbers of types."""
+"""Names that DGL and PyG gave to data. NID and EID are the keys in blocks and subgraphs for the ids
+in the original graph. NTYPE and ETYPE are the keys in DGL's graphs without types for the numbers of
+the types."""
 
 NID = "_ID"
 EID = "_ID"

@@ -34,8 +34,8 @@ class NativeSampler(BlockSampler):
         self._calls = progress.Calls()
 
     def is_native(self, types: Types) -> bool:
-        """Returns whether libgraphclient samples from graphs with these types; otherwise loaders call
-        functions of the sampler, as for one that is written in Python.
+        """Returns whether libgraphclient samples from graphs with these types; otherwise loaders
+        call methods of the sampler, as for a sampler that is written in Python.
 
         Parameters
         ----------

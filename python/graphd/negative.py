@@ -75,7 +75,7 @@ class negative_sampler:  # a namespace, as in DGL
     """Samplers of negative edges, for `DistEdgeDataLoader`."""
 
     class PerSourceUniform(NegativeSampler):
-        """A sampler of k edges for each positive one, from its source to uniform nodes.
+        """A sampler of k negative edges for each positive edge, from its source to random nodes.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class negative_sampler:  # a namespace, as in DGL
     Uniform = PerSourceUniform
 
     class GlobalUniform(NegativeSampler):
-        """A sampler of k pairs for each positive edge that are not edges of any partition.
+        """A sampler of k pairs for each positive edge; the pairs are not edges in any partition.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class negative_sampler:  # a namespace, as in DGL
 
 
 def negative_handle(g: GraphBase, sampler: NegativeSampler | Function) -> _graphd.NegativeSampler:
-    """Returns the extension module's sampler for one of graphd, or for a function of users."""
+    """Returns the extension module's sampler for a sampler of graphd or a function of the user."""
     if isinstance(sampler, NegativeSampler):
         return sampler.handle
     if isinstance(sampler, type) or not callable(sampler):
@@ -132,7 +132,7 @@ def negative_handle(g: GraphBase, sampler: NegativeSampler | Function) -> _graph
         is_only_type = len(g.types.canonical_etypes) == 1
         try:
             found: Any = sampler(g, eids if is_only_type else {etype: eids})
-        except StopIteration as error:  # a loader's caller would take it for the end of the epoch
+        except StopIteration as error:  # callers of a loader would take this for its end
             raise RuntimeError(f"negative_sampler {sampler!r} raised StopIteration") from error
         if isinstance(found, Mapping):
             by_type = {g.types.etype_id(name): pair for name, pair in found.items()}

@@ -69,8 +69,8 @@ class RandomWalkNeighborSampler:
     """A sampler of the nodes that random walks from a node visit most often.
 
     Matches ``dgl.sampling.RandomWalkNeighborSampler``. A walk goes along the metapath repeatedly,
-    and counts the node at which it is at the end of each traversal. Called with nodes, the sampler
-    returns a graph of edges from their neighbours.
+    and visits the node at which each traversal ends. Called with nodes, the sampler returns a graph
+    of edges from their neighbours.
 
     Parameters
     ----------

@@ -86,7 +86,7 @@ class SAGEConv(nn.Module):
         ----------
         block : Block
         feat : tensor, [source nodes, in_feats], or a pair of it and [destination nodes, in_feats]
-            Without a pair, the destinations' are the first of the sources'.
+            Without a pair, the first rows of the sources are the features of the destinations.
 
         Returns
         -------

@@ -5,7 +5,8 @@
 >>> graphd.plot.cut(g)                                                        # doctest: +SKIP
 >>> graphd.plot.history(history)                                              # doctest: +SKIP
 
-Each function draws into the Axes ``ax``, by default into those of a new figure, and returns it.
+Each function draws into the Axes ``ax``, by default into the Axes of a new figure, and returns
+these Axes.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ def _axes(ax: Any, width: float = 6.4) -> Any:
 def degrees(g: GraphBase, etype: EdgeType | None = None, *, ax: Any = None) -> Any:
     """Plots the number of nodes of each in-degree, with logarithmic axes.
 
-    Nodes without in-edges have no place on a logarithmic axis; the legend has their number. Degrees
-    are read for a million nodes at a time.
+    Nodes without in-edges have no place on a logarithmic axis; the legend gives their number.
+    Degrees are read for a million nodes at a time.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ def cut(g: GraphBase, *, ax: Any = None) -> Any:
 
     Bars are in multiples of the mean over the partitions, so that balanced partitions have bars of
     the height 1. If an edge type has more than a million edges, the shares of edges within and
-    across are those of a million of them, and halo nodes are not shown.
+    across partitions are computed from a million of them, and halo nodes are not shown.
 
     Parameters
     ----------
@@ -157,8 +158,8 @@ def cut(g: GraphBase, *, ax: Any = None) -> Any:
 
 
 def _across(g: GraphBase) -> tuple[Any, Any]:
-    """Returns how many edges of each partition come from other ones, and from how many nodes there.
-    The latter is None if the edges were too many to look at each."""
+    """Returns how many edges of each partition come from other partitions, and from how many nodes
+    of these. The number of nodes is None if there are too many edges to look at each."""
     import numpy
 
     book, parts, draw = g.handle.book, g.handle.book.num_partitions, numpy.random.default_rng(0)
@@ -196,8 +197,8 @@ def _short(count: int) -> str:
 def history(history: History, names: Iterable[str] | None = None, *, ax: Any = None) -> Any:
     """Plots the curves of a training history.
 
-    Losses, that is values with "loss" in their names, have the left axis, and others the right one
-    if there are both.
+    If there are losses, that is values with "loss" in their names, and other values, losses have
+    the left axis and the others the right axis.
 
     Parameters
     ----------
@@ -214,7 +215,7 @@ def history(history: History, names: Iterable[str] | None = None, *, ax: Any = N
     Raises
     ------
     graphd.errors.InvalidError
-        If there are no numbers of a name, or `names` is a str.
+        If a name has no numbers, or `names` is a str.
     """
     if isinstance(names, str):
         raise InvalidError(f"names {names!r}: expected a list of names; put [] around it")
@@ -239,7 +240,8 @@ def history(history: History, names: Iterable[str] | None = None, *, ax: Any = N
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.grid(alpha=0.3)
     if lines:
-        # Above the plot, since the best place inside would be one among the left curves alone.
+        # The legend is above the plot, because matplotlib would choose the best place inside it by
+        # the left curves alone.
         options = {"loc": "lower center", "bbox_to_anchor": (0.5, 1), "ncols": min(len(lines), 5)}
         ax.legend(handles=lines, fontsize="small", frameon=False, **options)
     return ax

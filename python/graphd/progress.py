@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress bars of what takes more than two seconds.
+"""Progress bars for work that takes more than two seconds.
 
-They are those of tqdm, and there are none without it. They appear in notebooks and where standard
+The bars are made by tqdm; without tqdm there are none. They appear in notebooks and where standard
 error is a terminal, unless the environment variable GRAPHD_PROGRESS is 0.
 """
 
@@ -122,7 +122,7 @@ class Calls:
         description : str
             The kind of call: the text before the time.
         num_items : int
-            The number of nodes or edges that it is about.
+            The number of nodes or edges that the call handles.
         """
         if description in self._seen and num_items < MANY:
             return contextlib.nullcontext()
@@ -132,9 +132,9 @@ class Calls:
 
 @contextlib.contextmanager
 def steps() -> Iterator[Callable[[str, int, int], None]]:
-    """Yields a function that takes the step of a task, how much of it is done, and of how much: a bar
-    per step is shown once the task takes two seconds. A total of 0 means that it is not known, and
-    that the number is that of seconds."""
+    """Yields a function that takes the step of a task, how much of the step is done, and the total.
+    A bar per step is shown once the task takes two seconds. A total of 0 means that the total is
+    not known and that the amount done is a number of seconds."""
     begin, is_due, shown, current = time.monotonic(), _wanted(), None, ""
 
     def show(step: str, done: int, total: int) -> None:

@@ -129,8 +129,8 @@ def _merge(known: Mapping[Any, Features], more: Any, only_type: Any) -> None:
 
 
 def _without_frames(ndata: Any) -> tuple[dict[str, Names], dict[str, int], Any]:
-    """Returns the names that frames and tables in `ndata` have, the numbers of their rows, and
-    `ndata` with dicts in their place."""
+    """Returns the names that frames and tables in `ndata` have, the numbers of rows of these frames
+    and tables, and `ndata` with dicts in their place."""
     if dataframes.is_frame(ndata) or arrow_tables.is_table(ndata):
         ndata = {NTYPE: ndata}
     names: dict[str, Names] = {}

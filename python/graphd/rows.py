@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interpretation of what stands in the brackets of a DistTensor, as PyTorch and NumPy do it."""
+"""The interpretation of the index in the brackets of a DistTensor, as in PyTorch and NumPy."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def from_the_end(ids: Ids, count: int) -> Ids | None:
     """Returns ids with each negative one replaced by the row that it counts from the end; None if
     no id is negative, or if they are not int64 ids.
 
-    A call that has been refused comes here. Reads with valid ids are not searched for negative ones,
-    which would cost them time.
+    This is called only after a call with these ids was refused. Valid ids are not searched for
+    negative ones before each read, because that would take time.
 
     Raises
     ------
@@ -89,7 +89,8 @@ def is_list_of_rows(rows: Any) -> bool:
 
 
 def num_ids(ids: Any) -> int:
-    """Returns the number of ids, which are checked where they are used: 1 for what is no list."""
+    """Returns the number of ids, which are checked where they are used: 1 for anything that is not
+    a list."""
     if isinstance(ids, int):
         return 1
     if isinstance(ids, list):

@@ -192,12 +192,12 @@ def to_block(
         The result of `graphd.distributed.sample_neighbors` or a similar function, along in-edges.
     dst_nodes : tensor, or dict of node type to tensor, optional
         Destinations, without duplicates; every edge must end in one of them. Default: the ends of
-        the edges in ascending order, where DGL has them in order of appearance. Seeds without an
-        edge are not among them; give the seeds to have a row for each, in their order.
+        the edges, in ascending order (DGL: in order of appearance). Seeds without an edge are not
+        among them; give the seeds here to get a row for each seed, in their order.
     include_dst_in_src : bool
         Only True is supported.
     src_nodes
-        DGL's; the sources are found, and can't be given.
+        An argument of DGL; the sources follow from the edges, and can't be given.
 
     Returns
     -------

@@ -79,15 +79,16 @@ def _typed_fanouts(types: Types, fanouts: Sequence[Fanout]) -> list[int] | list[
 class NeighborSampler(NativeSampler):
     """A sampler of neighbours, layer by layer. Matches ``dgl.dataloading.NeighborSampler``.
 
-    ``NeighborSampler(g, fanouts, graphd.distributed.sample_neighbors, device)`` matches the class of
-    this name in DGL's examples of distributed training, up to DGL 0.7: it returns a `BoundSampler`,
-    which samples with replacement, and its fanouts begin with that of the seeds. The device is without
-    effect, and ``pooled=True`` may follow it.
+    ``NeighborSampler(g, fanouts, graphd.distributed.sample_neighbors, device)`` matches the class
+    of this name in DGL's examples of distributed training, up to DGL 0.7: it returns a
+    `BoundSampler`, which samples with replacement, and its fanouts begin with the fanout of the
+    seeds. The device has no effect, and ``pooled=True`` may follow it.
 
     Parameters
     ----------
     fanouts : list of int, or list of dict of edge type to int
-        One per layer, the input layer first; -1: all neighbours. A number is for each edge type.
+        One per layer, the input layer first; -1: all neighbours. A number applies to each edge type
+        by itself.
     edge_dir : str
         Only "in" is supported.
     prob : str, optional
@@ -104,12 +105,13 @@ class NeighborSampler(NativeSampler):
         they are used: the first batch whose ids are used is sampled again, and batches that the
         sampler makes from then on have them at once.
     pooled : bool
-        Whether a fanout is the number of edges of all types of a node together, as with DGL's
-        distributed sampling, and each of its edges that is not excluded is equally likely. Fanouts are
-        numbers then, prob and mask can't be given, and blocks always have the ids of their edges. In a
-        graph with one edge type it makes no difference. With several, such a sampler runs in Python, in
-        the threads of a loader. The seed of a `graphd.distributed.DistNodeDataLoader` then decides the
-        order of the seeds, and not which edges are drawn; that of a `DistEdgeDataLoader` decides both.
+        Whether a fanout is the number of edges of all types of a node together, as in DGL's
+        distributed sampling. Each edge of the node that is not excluded is then equally likely.
+        Fanouts are numbers then, prob and mask can't be given, and blocks always have the ids of
+        their edges. In a graph with one edge type it makes no difference. With several, such a
+        sampler runs in Python, in the threads of a loader. The seed of a
+        `graphd.distributed.DistNodeDataLoader` then decides the order of the seeds, and not which
+        edges are drawn; the seed of a `DistEdgeDataLoader` decides both.
 
     Raises
     ------
@@ -160,7 +162,7 @@ class NeighborSampler(NativeSampler):
 
     def is_native(self, types: Types) -> bool:
         """See `NativeSampler.is_native`."""
-        # The edges of all types together are those of each type if there is one.
+        # With one edge type, the edges of all types together are the edges of this type.
         return not self.pooled or len(types.canonical_etypes) == 1
 
     def __repr__(self) -> str:
@@ -192,7 +194,7 @@ class NeighborSampler(NativeSampler):
         )
 
 
-# The signature that tools show is that of the other constructor.
+# Tools show the signature of __new__, so it is replaced by the signature of __init__.
 functools.update_wrapper(NeighborSampler.__new__, NeighborSampler.__init__, assigned=(), updated=())
 MultiLayerNeighborSampler = NeighborSampler
 
@@ -223,7 +225,7 @@ class LaborSampler(NeighborSampler):
     prefetch_node_feats, prefetch_labels, prefetch_edge_feats, output_device
         See `NeighborSampler`.
     importance_sampling, layer_dependency, batch_dependency
-        DGL's; only their defaults are supported.
+        Arguments of DGL; only their defaults are supported.
     edge_ids : bool, optional
         See `NeighborSampler`.
 
@@ -382,19 +384,19 @@ class TemporalSampler(NativeSampler):
     those of earlier node types first. Matches PyG's ``NeighborLoader`` with times of edges, which
     also takes edges at the time itself (``inclusive``); DGL has no such sampler.
 
-    Loaders take the seeds' times as ``seed_times``, and ``blocks[-1].dstdata["seed_time"]`` has
-    those of a batch.
+    Loaders take the seeds' times as ``seed_times``, and ``blocks[-1].dstdata["seed_time"]`` has the
+    times of the seeds of a batch.
 
     Parameters
     ----------
     fanouts : list of int, or list of dict of edge type to int
         One per layer, the input layer first; -1: all edges that are old enough.
     column : str or None
-        Edge feature with the time of each edge. Edge types without it exist at all times. With None,
-        all edges do, and seeds have no times: each only has a tree of its own, as with PyG's
-        ``disjoint=True``. Give ``recent=False`` then.
+        Edge feature with the time of each edge. Edge types without it exist at all times. With
+        None, all edges exist at all times, and seeds have no times: the sampler only gives each
+        seed a tree of its own, as PyG does with ``disjoint=True``. Give ``recent=False`` then.
     recent : bool
-        Whether to take the latest of those edges, or any of them.
+        Whether to take the latest of the edges that are old enough, or any of them.
     replace : bool
         Whether to sample with replacement; only without `recent`.
     inclusive : bool

@@ -12,7 +12,8 @@ from .typing import EdgeIds, EdgeType, Ids, NodeIds, Triple
 
 
 def checked_ids(ids: Ids, what: str) -> Ids:
-    """Returns `ids` unless they are a mask, which would be read as nodes 0 and 1."""
+    """Returns `ids`. Raises InvalidError for a mask, whose elements would be taken for the ids 0
+    and 1."""
     if str(getattr(ids, "dtype", "")) in ("bool", "torch.bool"):
         raise InvalidError(
             f"{what}: expected ids, got a mask; node_split and edge_split give the "
@@ -23,7 +24,7 @@ def checked_ids(ids: Ids, what: str) -> Ids:
 
 
 def check_local(ids: Ids, what: str) -> None:
-    """Raises InvalidError for a DistTensor, whose rows would be read one by one."""
+    """Raises InvalidError for a DistTensor, because its rows would be read one by one."""
     if hasattr(ids, "part_policy"):
         raise InvalidError(
             f"{what}: expected ids, got {ids!r}; if its rows are ids, read them: tensor[:]"
@@ -127,7 +128,7 @@ class Types:
 
     @staticmethod
     def count(lists: Iterable[Ids]) -> int:
-        """Returns the number of ids in lists by type, which need not have been checked yet."""
+        """Returns the number of ids in lists by type. The lists need not have been checked yet."""
         return sum(
             len(each) if hasattr(each, "__len__") and getattr(each, "shape", None) != () else 1
             for each in lists

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The seeds of calls that were not given one."""
+"""The seeds of calls without a ``seed`` argument."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _lock = threading.Lock()
 
 
 def seed(val: int) -> None:
-    """Makes all random draws that follow the same in every run.
+    """Makes all random draws from now on the same in every run.
 
-    Loaders and samplers that are made or called without a ``seed`` take theirs from one sequence,
+    Loaders and samplers that are made or called without a ``seed`` take one from a common sequence,
     which this call restarts. Matches ``dgl.seed``.
 
     Parameters

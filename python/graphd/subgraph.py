@@ -74,7 +74,7 @@ class Subgraph(DglForm, EdgeListGraph):
         )
 
     def take_apart(self, parts: Parts) -> Rebuild:
-        """Adds the tensors of the graph to those that one copy moves.
+        """Adds the tensors of the graph to the tensors that one copy moves.
 
         Parameters
         ----------
@@ -109,8 +109,8 @@ class Subgraph(DglForm, EdgeListGraph):
         made: Sequence[Sequence[Mapping[str, Tensor]]] | None = None,
     ) -> Subgraph:
         """Returns the graph with its ids replaced by these tensors, and with its data, which are
-        moved to the device on first access. `made` has those of nodes and of edges, by type, that
-        are there already; by default, these are ids."""
+        moved to the device on first access. `made` has the data of nodes and of edges, by type,
+        that are on the device already; by default, these are the ids."""
         found = Subgraph(self.types, nodes, edges, self._g)
         found._node_frames, found._edge_frames = (
             [

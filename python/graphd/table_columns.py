@@ -26,7 +26,7 @@ _DESTINATIONS = {
     "target_id",
 }
 SAMPLE_ROWS = 100  # end_columns_note looks at these first rows
-_FEW_ROWS = 10  # a column of fewer rows is not said to count them
+_FEW_ROWS = 10  # a column with fewer rows is not taken for one that counts the rows
 
 
 def end_columns(etype: Triple, names: Sequence[Any], what: str) -> list[Any]:
@@ -43,9 +43,9 @@ def end_columns(etype: Triple, names: Sequence[Any], what: str) -> list[Any]:
 
 
 def end_columns_note(etype: Triple, ends: Sequence[Any], columns: Sequence[tuple[Any, Any]]) -> str:
-    """Doubts the columns of sources and destinations of a table if they were chosen by their
-    positions: if others have usual names of ends ("src", "target"), or if the first column counts the
-    rows and three columns could be ids.
+    """Returns a note if the columns of sources and destinations of a table were chosen by their
+    positions and are doubtful: other columns have usual names of ends ("src", "target"), or the
+    first column counts the rows and three columns could be ids.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def end_columns_note(etype: Triple, ends: Sequence[Any], columns: Sequence[tuple
 
 def ordered(ntype: Any, hint: str, ids: Any, columns: Columns) -> tuple[int, Names | None, Columns]:
     """Returns the number of nodes, their names or None, and the features in the order of the ids,
-    for rows with these ids or names. `hint` says where these are."""
+    for rows with these ids or names. `hint` says where the ids or names are."""
     import numpy
 
     if isinstance(ids, list):

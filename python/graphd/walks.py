@@ -109,7 +109,7 @@ def node2vec_random_walk(
     Returns
     -------
     tensor, or (tensor, tensor)
-        Traces and, with return_eids, the edges: those of `random_walk`.
+        Traces and, with return_eids, the edges, as `random_walk` returns them.
     """
     backend.chosen()
     walk_length = whole_number(walk_length, "walk_length")

@@ -13,7 +13,8 @@ namespace graphd::python {
 struct Batch {
   // A batch of nodes has no edges.
   std::shared_ptr<const EdgeBatch> data;
-  // The ids of sampled edges that `data` does not have. Null if it has them, or is to have none.
+  // The ids of the sampled edges, if `data` does not have them. Null if `data` has them, or if the
+  // batch is to have none.
   std::shared_ptr<LateEdgeIds> late_edge_ids = nullptr;
   bool has_edge_ids = true;  // ids of sampled edges are in `data`, or in `late_edge_ids`
 

@@ -9,7 +9,8 @@
 
 namespace graphd::python {
 
-// Destroys its object without the GIL. The last handle leaves the job, which waits for threads.
+// Destroys its object without the GIL, because the destruction of the last handle leaves the job,
+// which waits for threads.
 template <class T>
 using Holder = std::unique_ptr<T, DeleteWithoutGil<T>>;
 

@@ -18,7 +18,7 @@ class Ids {
   std::span<const int64_t> span() const { return tensor_.as<int64_t>(); }
   operator std::span<const int64_t>() const { return span(); }
   std::vector<int64_t> vector() const { return {span().begin(), span().end()}; }
-  // Whether it was made from a single number, so that the result is a single number, too.
+  // Whether the list was made from a single number; the result is then a single number, too.
   bool is_scalar() const noexcept { return is_scalar_; }
 
  private:

@@ -11,7 +11,7 @@
 
 namespace graphd::python {
 
-// A sampler that leaves out the ids of edges until somebody asks for those of a batch. Few models
+// A sampler that leaves out the ids of edges until somebody asks for the ids of a batch. Few models
 // need them, and reading and sending them takes a quarter of the time of a batch. Thread-safe.
 class IdsOnDemand final : public BlockSampler {
  public:
@@ -25,7 +25,8 @@ class IdsOnDemand final : public BlockSampler {
   }
   size_t num_layers() const noexcept override { return without_->num_layers(); }
 
-  // Makes all later batches with ids: who has used those of one batch will use those of others.
+  // Makes all later batches with ids, because a caller that has used the ids of one batch will use
+  // the ids of other batches.
   void WantIds() const noexcept { wanted_ = true; }
   // Samples a batch with ids, and all later ones too.
   MiniBatch SampleWithIds(const DistGraph& graph, BatchRequest request) const {
@@ -41,8 +42,8 @@ class IdsOnDemand final : public BlockSampler {
 // Returns whether a batch has the ids of its edges; true if it has no edges.
 bool HasEdgeIds(const MiniBatch& batch);
 
-// The ids of the edges of a batch that an IdsOnDemand has made without them. It samples the batch
-// again when they are first asked for: the same request gives the same edges. Thread-safe.
+// The ids of the edges of a batch that an IdsOnDemand has made without them. When somebody first
+// asks for the ids, the batch is sampled again; the same request gives the same edges. Thread-safe.
 class LateEdgeIds {
  public:
   LateEdgeIds(std::shared_ptr<const EdgeBatch> batch, std::shared_ptr<const DistGraph> graph,

@@ -13,11 +13,11 @@
 namespace graphd::python {
 namespace {
 
-// All threads share these two; they are atomic, so that no mutex guards them.
+// All threads share these two variables, which are atomic and therefore need no mutex.
 std::atomic<int> running = 0;
 std::atomic<bool> ended = false;
 
-// Counts a call from before it asks for the GIL until it has given it back.
+// Counts a call as running from before it asks for the GIL until it has released the GIL.
 class RunningCall {
  public:
   RunningCall() {

@@ -13,7 +13,7 @@ namespace py = pybind11;
 // A sampler of negative edges that is written in Python: a function of (edge type, ids of positive
 // edges) that returns (sources, destinations). Loaders call it from their threads, with the GIL,
 // but several calls may be under way at once. An exception of the function reaches the caller of
-// the loader. The collector of Python does not see this reference to the function.
+// the loader. Python's garbage collector does not see this object's reference to the function.
 class PythonNegatives final : public NegativeSampler {
  public:
   // Requires the GIL.
@@ -29,9 +29,9 @@ class PythonNegatives final : public NegativeSampler {
   std::shared_ptr<void> sample_;  // the function
 };
 
-// Waits until no call of a PythonNegatives runs, and refuses later ones. Python calls it before it
-// ends, because a thread that then asks for the GIL would not get it any more. A signal such as
-// Ctrl-C ends the wait. Requires the GIL.
+// Waits until no call of a PythonNegatives runs, and refuses later ones. The interpreter calls this
+// function before it ends, because a thread that asks for the GIL after that would never get it. A
+// signal such as Ctrl-C ends the wait. Requires the GIL.
 void EndPythonNegatives();
 // Forgets the calls that the threads of the parent process had under way.
 void ForgetPythonNegatives();

@@ -12,7 +12,7 @@ namespace graphd::python {
 struct SamplerHandle {
   std::shared_ptr<const BlockSampler> sampler;
   bool has_edge_ids = true;                           // batches have the ids of their edges
-  std::shared_ptr<const IdsOnDemand> on_demand = {};  // `sampler`, if it leaves them out at first
+  std::shared_ptr<const IdsOnDemand> on_demand = {};  // `sampler`, if it makes ids on demand
 };
 struct NegativeHandle {
   std::shared_ptr<const NegativeSampler> sampler;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The delivery of batches to a device: pooled pinned memory, a stream of copies, and cached rows.
 
-Nothing here imports PyTorch before a loader or a cache is made for a device. docs/howto/gpu.md says
-how it is used.
+Nothing here imports PyTorch before a loader or a cache is made for a device. docs/howto/gpu.md
+explains its use.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def delivery_for(
     g: GraphBase | None = None,
     stacklevel: int = 4,
 ) -> Delivery | None:
-    """Returns what delivers the batches of a loader; None if they stay where they are made.
+    """Returns the delivery of the batches of a loader; None if batches stay where they are made.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def delivery_for(
     Raises
     ------
     graphd.errors.InvalidError
-        If there is no such device, or caches are on another one.
+        If there is no such device, or a cache is on another device.
     """
     pin_memory = bool(pin_memory)  # DGL and PyG take any value
     is_cpu = device is None or str(device).partition(":")[0] == "cpu"

@@ -38,7 +38,8 @@ class Copier:
         self._stream = platform.new_stream()
 
     def start(self, tensors: Sequence[torch.Tensor]) -> Copy:
-        """Begins to copy tensors, which may change once it returns."""
+        """Begins to copy tensors. When this function has returned, the caller may change the
+        tensors."""
         packing = Packing(tensors)
         buffer = self._pool.take(packing.size)
         is_pooled = buffer is not None
@@ -58,7 +59,7 @@ class Copier:
         """Returns the tensors on the device. The caller's stream waits for them, the caller does not."""
         stream = self._platform.current_stream()
         self._platform.wait(stream, copy.event)
-        # The memory belongs to the stream of copies, which would use it again without waiting for
-        # the caller's work.
+        # The memory belongs to the stream of copies. Without this call, that stream would use the
+        # memory again without waiting for the caller's work.
         self._platform.record(copy.target, stream)
         return copy.packing.read(copy.target)

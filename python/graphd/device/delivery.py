@@ -38,21 +38,21 @@ class _Started:
 class Delivery:
     """A mover of a loader's batches to a device.
 
-    A thread of its own takes a batch from the loader, writes its tensors to a buffer of pinned
-    memory, and starts one copy, while the caller computes with the batch before. What may change
-    between batches, such as rows of a `DistTensor` that is not a feature, is read by the caller on first
-    access. The thread alone uses what the loader iterates over, however many iterators there are: a
-    loader of the extension module has one caller at a time.
+    A thread of its own takes a batch from the loader, writes its tensors to a buffer of pinned memory,
+    and starts one copy, while the caller computes with the previous batch. Data that may change between
+    batches, such as rows of a `DistTensor` that is not a feature, are read by the caller on first
+    access. Only this thread calls the loader of the extension module, however many iterators there are,
+    because such a loader allows one caller at a time.
 
     Parameters
     ----------
     platform : Platform
     row_caches : list of DeviceRowCache, optional
-        The features that it adds to the first blocks' sources.
+        The features that the delivery adds to the sources of the first block.
     is_pinning : bool
         Whether batches stay in host memory instead, each in new pinned memory of its own.
     g : DistGraph, optional
-        The graph of the loader; it must be that of the caches.
+        The graph of the loader; the caches must belong to the same graph.
     """
 
     def __init__(
@@ -124,7 +124,8 @@ class Delivery:
         start = functools.partial(self._start, copier, host)
         waiting = collections.deque([self._worker.submit(start)])
         try:
-            # No variable refers to a batch: it would keep it while the next is made.
+            # No variable refers to a batch, because it would keep the batch in memory while the
+            # next one is made.
             while waiting[0].result() is not None:
                 waiting.append(self._worker.submit(start))
                 yield self._finish(copier, waiting.popleft())

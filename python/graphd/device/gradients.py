@@ -19,9 +19,10 @@ _MOST_COPIES = 64  # copies in progress at once
 class Gradients:
     """The gradients of an embedding that autograd has computed on a device since the last step.
 
-    They are copied on the stream that computed them, so that nothing waits for them until `collect`.
-    Those that have arrived are handed to the embedding with the next ones, and the first are waited
-    for if there are too many. A lock guards the list, because autograd has threads of its own.
+    They are copied on the stream that computed them, so that nothing waits for them until
+    `collect`. When the next gradients are added, those that have arrived are handed to the
+    embedding; if too many are still on their way, the first of them are waited for. A lock guards
+    the list, because autograd has threads of its own.
 
     Parameters
     ----------
@@ -35,7 +36,8 @@ class Gradients:
         self._waiting: collections.deque[tuple[Any, torch.Tensor, Any]] = collections.deque()
 
     def rows(self, idx: Any, rows: torch.Tensor, device: Any) -> torch.Tensor:
-        """Returns rows on a device, with the gradients' way back where autograd records."""
+        """Returns rows on a device. Where autograd records, their gradients are brought back to the
+        host."""
         platform = platform_of(device)
         there = rows.to(platform.device)
         if there is rows:  # a device in host memory; the rows must not be the embedding's
@@ -72,7 +74,7 @@ class Gradients:
     def _hand_over(self) -> None:
         """Waits for the first copy, and hands its gradients to the embedding."""
         idx, gradients, event = self._waiting[0]
-        event.synchronize()  # an interruption leaves it in the list
+        event.synchronize()  # an interruption leaves the copy in the list
         self._waiting.popleft()
         self._handle.backward(idx, gradients)
 

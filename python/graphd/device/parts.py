@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tensors of what a loader yields, and the same batch made of other tensors."""
+"""The tensors of a batch, which may be any value that a loader yields, and the same batch made of
+other tensors."""
 
 from __future__ import annotations
 
@@ -51,12 +52,13 @@ class Parts:
         ----------
         value
             A tensor, a block, a pair graph, a batch of PyG, or a tuple, list or mapping of such.
-            Other things with a method ``to`` are moved by it, and the rest stays as it is.
+            Other values that have a method ``to`` are moved by it; all others stay as they are.
 
         Returns
         -------
         callable
-            Makes the value of the tensors on the device, in the order of `tensors`.
+            Makes the value from the tensors on the device, which are given in the order of
+            `tensors`.
         """
         if isinstance(value, torch.Tensor):
             return self._tensor(value)

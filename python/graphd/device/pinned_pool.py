@@ -17,8 +17,9 @@ _LEAST = 1 << 16
 class PinnedPool:
     """Buffers of pinned memory, up to a number of bytes.
 
-    A buffer is lent by `take`, and used again once the copy that `give_back` names has ended. One
-    lock guards all of it, so that any thread may call it.
+    `take` lends a buffer, and `give_back` takes it back together with the event of a copy's end.
+    The buffer is used again only after that event. One lock guards the whole pool, so that any
+    thread may call it.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The part of ``torch.cuda`` that deliveries use, behind an interface.
 
-Tests give loaders a platform whose copies are as late as a device may make them.
+Tests give loaders a platform whose copies end as late as those of a device may.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Platform:
         return f"platform of {self.device}"
 
     def enter_thread(self) -> None:
-        """Prepares a new thread, whose current device would otherwise be the first one."""
+        """Prepares a new thread, whose current device would otherwise be the first device."""
 
     def new_stream(self) -> Any:
-        """Returns a new stream, whose work runs concurrently with that of others."""
+        """Returns a new stream, whose work runs concurrently with the work of other streams."""
         raise NotImplementedError
 
     def current_stream(self) -> Any:
@@ -58,8 +58,8 @@ class Platform:
         raise NotImplementedError
 
     def record(self, tensor: torch.Tensor, stream: Any) -> None:
-        """Keeps a freed tensor's memory until the work that the stream has by then
-        is done."""
+        """Keeps the memory of a tensor that is freed until the work that the stream has at that
+        time is done."""
         raise NotImplementedError
 
 
@@ -80,7 +80,8 @@ class CudaPlatform(Platform):
 
     def pinned(self, size: int) -> torch.Tensor:
         """See `Platform.pinned`."""
-        # A new thread's device is the first one, where this would make a context, which takes memory.
+        # The current device of a new thread is the first device. Without this, the call would make
+        # a context there, which takes memory.
         with torch.cuda.device(self.device):
             return torch.empty(size, dtype=torch.uint8, pin_memory=True)
 
@@ -142,7 +143,7 @@ def platform_of(device: Any) -> Platform:
 
 def pinning_platform(stacklevel: int) -> Platform | None:
     """Returns the platform whose host memory is pinned; None, with a warning, if there is none. The
-    warning names the caller so many calls above.
+    warning names the caller that is `stacklevel` calls above.
     """
     if torch.cuda.is_available():
         return CudaPlatform(_current_device())

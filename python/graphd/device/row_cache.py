@@ -26,8 +26,8 @@ class DeviceRowCache:
     """Rows of a feature of nodes that a device keeps, so that they are not copied with each batch.
 
     The rows are chosen once: by `graphd.distributed.nodes_by_degree` or `nodes_by_access`, with
-    ``everywhere=True``. Others are read and copied as they are needed, and are not kept. Threads
-    may use it at once; a lock guards its counts.
+    ``everywhere=True``. Other rows are read and copied when they are needed, and are not kept.
+    Several threads may use the cache at once; a lock guards its counts.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class DeviceRowCache:
         The rows to keep, or a mask of them; those that occur twice are kept once.
     device : str, int or torch.device
     max_bytes : int, optional
-        The greatest number of bytes of the device that it may take.
+        The greatest number of bytes of the device that the cache may take.
 
     Raises
     ------
@@ -96,7 +96,7 @@ class DeviceRowCache:
         return rows([each.to(self.platform.device) for each in parts.tensors])
 
     def check_graph(self, g: GraphBase) -> None:
-        """Checks that the rows are those of a graph, so that its changes are noticed.
+        """Checks that the rows belong to a graph, so that changes of this graph are noticed.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class DeviceRowCache:
         Raises
         ------
         graphd.errors.InvalidError
-            If they are those of another `DistGraph`.
+            If the rows belong to another `DistGraph`.
         """
         if self._tensor.g is not g:
             raise InvalidError(
@@ -201,8 +201,8 @@ class DeviceRowCache:
         return ids if counted is None else torch.as_tensor(counted)
 
     def _check_unchanged(self, g: GraphBase | None) -> None:
-        """Raises InvalidError if the name has other rows now, in a loader's graph or by a change of
-        the feature itself."""
+        """Raises InvalidError if the name of the feature now stands for other rows, because another
+        tensor has this name in the loader's graph or because the feature was changed."""
         is_replaced = g is not None and not g.data(False, self.type, self.name).is_feature
         if is_replaced or not self._tensor.handle.is_feature:
             raise InvalidError(

@@ -25,7 +25,7 @@ class GraphPartitionBook(SizedGraph):
     Attributes
     ----------
     g : DistGraph or None
-        The graph that gave it; None for the book of a file.
+        The graph that returned the book; None for a book that was read from a file.
     """
 
     def __init__(self, handle: _graphd.Book, partid: int = 0, g: GraphBase | None = None) -> None:

@@ -25,9 +25,9 @@ from .session import (
 class Session:
     """A connection to servers, or a graph that is opened in this process. `connect` makes it.
 
-    Sessions are independent of each other and of the process's own, which `initialize` makes and
-    which functions without a graph use (`get_global_rank`, for example). A `with` block closes its
-    session. Every method may be called from any thread.
+    Sessions are independent of each other and of the session of the process, which `initialize`
+    makes and which functions without a graph argument use (`get_global_rank`, for example). A
+    `with` block closes its session. Every method may be called from any thread.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Session:
     part_config : str, optional
         The part config of a graph that is opened in this process.
     stamp : tuple of int
-        The part config's, taken before the graph was opened.
+        The stamp of the part config (`stamp_of`), taken before the graph was opened.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Session:
         Parameters
         ----------
         graph_name : str
-            The name that it was partitioned with; "" takes any.
+            The name that the graph was partitioned with; "" accepts any name.
         persistent_features : bool
             Whether changes of features of nodes belong to the servers; see `DistGraph`.
 
@@ -167,8 +167,8 @@ def connect(
         The number of this trainer in the job, from 0, and the number of its trainers. Default: those
         of the launcher, as in RANK and WORLD_SIZE.
     role : str, optional
-        "trainer" on a machine that is none of the hosts in ip_config and only computes; it reads
-        everything over the network. "host" on others. Default: GRAPHD_ROLE, or else "host".
+        "trainer" on a machine that is not one of the hosts in ip_config and only computes; it reads
+        everything over the network. "host" on the hosts. Default: GRAPHD_ROLE, or else "host".
     num_samplers : int, optional
         Sampler threads per data loader of its graphs.
     row_cache : int or str, optional

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Iteration over mini-batches that functions of Python make, ahead of the caller."""
+"""Iteration over mini-batches that Python functions make before the caller needs them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class DistDataLoader:
     """A loader that cuts a dataset into batches and collates them on threads, ahead of the caller.
 
     Matches ``dgl.distributed.DistDataLoader``. Batches come in order. An epoch that is not finished
-    leaves nothing behind. If ``collate_fn`` raises, the iterator raises the error in the place of
-    its batch.
+    leaves nothing behind. If ``collate_fn`` raises an error, the iterator raises it in the place of
+    the batch.
 
     Parameters
     ----------
@@ -129,10 +129,12 @@ def number_of_workers(num_workers: int | None, here: _graphd.Session | None) -> 
 def made_ahead(
     make: Callable[[_Item], _Made], items: Iterable[_Item], num_workers: int, queue_size: int
 ) -> Iterator[_Made]:
-    """Yields what `make` makes of items, in their order; threads are up to `queue_size` items ahead.
+    """Yields the result of `make` for each item, in the order of the items; threads are up to
+    `queue_size` items ahead.
 
-    An error of `make`, or of the iterator of items, which ends it, is raised in its place. The items
-    themselves are not kept.
+    If `make` raises an error, it is raised in the place of the item's result. An error of the
+    iterator of items is raised after the results of the earlier items, and ends the iteration. The
+    items themselves are not kept.
     """
     if num_workers == 0:
         yield from map(make, items)
@@ -155,10 +157,11 @@ def _submitted(
     pool: ThreadPoolExecutor, make: Callable[[_Item], _Made], items: Iterable[_Item]
 ) -> Iterator[Future[_Made]]:
     """Yields the result of `make` for each item, and at the end the error of the iterator, if any."""
-    # A variable of a generator would keep an item, which may be large, so that there is none.
+    # There is no variable for the item: the variable of a generator would keep the item, which may
+    # be large.
     try:
         yield from map(lambda item: pool.submit(make, item), items)
-    except Exception as error:  # batches before it are still being made, and come first
+    except Exception as error:  # earlier batches are still being made, and come first
         failed: Future[_Made] = Future()
         failed.set_exception(error)
         yield failed

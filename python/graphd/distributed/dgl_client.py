@@ -11,7 +11,8 @@ from .tensor import DistTensor
 
 
 class Client:
-    """Stands for the client of DGL's key-value store, of which scripts use ``g._client.barrier()``.
+    """Stands for the client of DGL's key-value store. Scripts call its method
+    ``g._client.barrier()``.
 
     Parameters
     ----------

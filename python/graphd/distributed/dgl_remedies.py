@@ -83,8 +83,8 @@ _REMEDIES: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 def no_attribute(module: str, name: str) -> AttributeError:
-    """Returns the error of a module that has no attribute of this name. For a name of DGL it says
-    what to use.
+    """Returns the error for an attribute that a module does not have. If it is a name of DGL, the
+    error says what to use instead.
 
     Parameters
     ----------

@@ -58,8 +58,8 @@ def shown_read(tensor: Rows, num_rows: int) -> contextlib.AbstractContextManager
 
 
 def shown_read_of_ids(tensor: Rows, num_ids: int) -> contextlib.AbstractContextManager[None]:
-    """Returns a context that shows how long a read of rows by their ids takes, if these are many. Each
-    of them takes longer than a row of a slice."""
+    """Returns a context that shows how long a read of rows by their ids takes, if there are many. A
+    row that is read by its id takes longer than a row of a slice."""
     if num_ids >= progress.MANY:
         return progress.clock(f"reading {tensor.name!r}")
     return _shown(tensor, num_ids, "reading")

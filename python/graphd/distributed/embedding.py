@@ -22,21 +22,23 @@ _anonymous = itertools.count()
 class DistEmbedding:
     """Learnable vectors, one per node, edge or row. Matches ``dgl.distributed.DistEmbedding``.
 
-    ``emb(ids)`` reads rows. The gradients that autograd computes for them are kept until an
-    optimiser of `graphd.distributed.optim` applies them on the rows' servers. It is not an
-    ``nn.Module``.
+    ``emb(ids)`` reads rows. The gradients that autograd computes for these rows are kept until an
+    optimiser of `graphd.distributed.optim` applies them on the servers that store the rows. A
+    DistEmbedding is not an ``nn.Module``.
 
     Parameters
     ----------
     num_embeddings, embedding_dim : int
     name : str, optional
-        The name by which it is opened again, also by other jobs. Without one it ends with the job.
+        The name by which the embedding is opened again, also by other jobs. An embedding without a
+        name ends with the job.
     init_func, part_policy
         See `DistTensor`.
     persistent : bool, optional
-        Whether it belongs to the server. Default: if it has a name.
+        Whether the embedding belongs to the server and outlives the job. Default: True if it has a
+        name.
     many_writers : bool
-        Whether several jobs may train it at once.
+        Whether several jobs may train the embedding at once.
     """
 
     def __init__(
@@ -62,7 +64,7 @@ class DistEmbedding:
         spec, fill = tensor_spec(
             shape, "float32", name, init_func, policy, persistent, many_writers
         )
-        self._gradients: Gradients | None = None  # those on their way from a device
+        self._gradients: Gradients | None = None  # gradients on their way from a device
         with progress.clock(f"making {name!r}"):
             self.handle = _graphd.Embedding(self.g.handle, spec, fill)
         self.name, self.num_embeddings, self.embedding_dim = name, num_embeddings, embedding_dim
@@ -78,7 +80,7 @@ class DistEmbedding:
         Parameters
         ----------
         idx : int64 tensor
-            It may be on any device; from another one than the CPU it is copied.
+            It may be on any device; ids on another device than the CPU are copied.
         device : str, int or torch.device, optional
             The device of the result. Default: the CPU, also for ids that are elsewhere. Gradients come
             back from a CUDA device without the program waiting; the optimiser's step waits for them.
@@ -119,7 +121,7 @@ class DistEmbedding:
         idx : int64 tensor
             The ids that ``emb(idx)`` was called with.
         gradients : float32 tensor, [len(idx), embedding_dim]
-            Either may be on any device; from another one than the CPU it is copied.
+            Ids and gradients may be on any device; those on another device than the CPU are copied.
         """
         self.handle.backward(backend.on_host(idx), backend.on_host(gradients))
 

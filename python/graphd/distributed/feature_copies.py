@@ -29,7 +29,8 @@ def copy_feature(g: GraphBase, feature: _graphd.DistTensor) -> None:
     Raises
     ------
     graphd.errors.DeniedError
-        If it is a feature of edges, ids of partitions are not ranges, or the job may not make tensors.
+        If it is a feature of edges, if the ids that a partition owns are not a range, or if the job
+        may not make tensors.
     """
     if feature.is_edge or not g.handle.book.is_range:
         why = (
@@ -88,5 +89,5 @@ def _spec(g: GraphBase, feature: _graphd.DistTensor) -> dict[str, Any]:
 
 
 def _reader(feature: _graphd.DistTensor) -> Callable[[int, tuple[int, ...]], Tensor]:
-    """Returns a function that reads rows of a feature, from a certain one on."""
+    """Returns a function that reads rows of a feature, from a given row on."""
     return lambda begin, shape: feature.slice(begin, begin + shape[0])

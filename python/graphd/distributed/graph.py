@@ -42,9 +42,10 @@ class DistGraph(GraphBase):
         For standalone mode: the part config to open in this process.
     persistent_features : bool
         Whether a change of a feature of nodes (``g.ndata["feat"][ids] = rows``) belongs to the servers
-        and outlives the job, as a persistent `DistTensor` does. Graphs that are opened with True see
-        such changes of all jobs. With False, changes belong to the job, and those of others are not
-        seen. In both cases the graph's own feature stays as it is.
+        and outlives the job, as a persistent `DistTensor` does. A graph that is opened with True has
+        the changes that all jobs have made in this way. With False, changes belong to the job, and the
+        graph does not have the changes of other jobs. In both cases the graph's own feature stays as it
+        is.
 
     Raises
     ------
@@ -88,7 +89,7 @@ class DistGraph(GraphBase):
         return g
 
     def _begin(self, part_config: str | None) -> None:
-        self._part_config = part_config  # None if it is known to the servers alone
+        self._part_config = part_config  # None if only the servers know it
         find_copies(self)
         current_graph.remember(self)
 
@@ -216,8 +217,8 @@ class DistGraph(GraphBase):
         etype: EdgeType | None = None,
         part_config: Path | None = None,
     ) -> list[str]:
-        """Reads the texts that labels stand for, those of a column of text or of categories in the input
-        of ``graphctl partition`` or `partition_graph`.
+        """Reads the texts that labels stand for, if the labels were a column of text or of
+        categories in the input of ``graphctl partition`` or `partition_graph`.
 
         They are in a file beside the part config, which ``graphctl copy`` copies to every machine.
 
@@ -350,8 +351,9 @@ class DistGraph(GraphBase):
         return queries.edge_subgraph(self, edges, relabel_nodes, store_ids)
 
     def add_edge_attribute(self, name: str, padding: float = 0) -> None:
-        """Checks that an edge feature can be a weight. DGL's GraphBolt copies it before it can; here
-        every edge feature of a fitting dtype is one, by the name alone: ``prob=name``.
+        """Checks that an edge feature can be a weight. In DGL, GraphBolt must first copy the
+        feature. Here every edge feature of a suitable dtype can be a weight without that:
+        ``prob=name``.
 
         Parameters
         ----------
@@ -453,8 +455,8 @@ class DistGraph(GraphBase):
         return self.session.rank
 
     def barrier(self) -> None:
-        """Waits for every trainer of the job. After it, all trainers read what any of them has written
-        before it, changed features included."""
+        """Waits for every trainer of the job. After the barrier, all trainers read what any trainer
+        has written before the barrier, including changed features."""
         self.session.barrier()
         if self.session.world_size > 1 or self.persistent_features:
             find_copies(self)

@@ -24,7 +24,8 @@ def nodes_by_degree(
     al., SoCC 2020). A sampler that follows in-edges meets a node roughly in proportion to its
     out-degree.
 
-    The degrees of all nodes are requested, 8 bytes each; nothing is kept of other nodes.
+    The degrees of all nodes are requested, 8 bytes each, but only those of the chosen nodes are
+    kept.
 
     Parameters
     ----------
@@ -79,8 +80,8 @@ def nodes_by_access(
     machines, as in GNNLab (Yang et al., EuroSys 2022).
 
     The counts take 5 bytes for each node of the type, and nodes that occur take some more. A loader
-    that reads no features is enough. Make a loader for this: its epochs are counted, so that training
-    with it would begin with another epoch's order.
+    that reads no features is enough. Make a loader only for this, because a loader counts its
+    epochs: training with this loader would begin with the order of a later epoch.
 
     Parameters
     ----------

@@ -85,7 +85,8 @@ class _Loader:
             "shuffle": bool(shuffle),
             "drop_last": bool(drop_last),
             "seed": seeds.given_or_next(seed),
-            # The library takes -1 for the default; threads of Python are counted here.
+            # The library takes -1 for the default number of threads; for threads of Python, the
+            # number is determined here.
             "num_workers": number_of_workers(
                 None if num_workers == -1 else num_workers, self.g.session
             ),
@@ -106,7 +107,8 @@ class _Loader:
     def _batches(self) -> Iterator[Any]:
         self._epoch += 1
         self._loader.start_epoch(self._epoch)
-        # A generator's variables would keep a batch while the next is made, so this is a map.
+        # This is a map, because a variable of a generator would keep a batch while the next one is
+        # made.
         return map(self._unpack, iter(functools.partial(self._next, self._epoch), None))
 
     def _next(self, epoch: int) -> _graphd.Batch | None:
@@ -159,7 +161,7 @@ class DistNodeDataLoader(_Loader):
     graph_sampler : BlockSampler
     device : str, int or torch.device, optional
         The device of all tensors of a batch. A CUDA device gets each batch by one copy, which runs
-        beside the computation of the batch before; see docs/howto/gpu.md. Default: the CPU.
+        while the previous batch is computed; see docs/howto/gpu.md. Default: the CPU.
     batch_size : int
     shuffle, drop_last : bool
     num_workers : int, optional
@@ -281,16 +283,17 @@ class DistEdgeDataLoader(_Loader):
     g : DistGraph
     eids : int64 tensor, or dict of edge type to tensor
     graph_sampler : BlockSampler or EdgePredictionSampler
-        A sampler of `graphd.sampling`, or one that `graphd.sampling.as_edge_prediction_sampler` has
-        made of it; the latter has the arguments from `exclude` to `negative_sampler`, and names of
-        features of the batch's edges, which the pair graph then has. With ``pooled=True`` the edges
-        and negatives of batches are the same as without, and threads of Python make the blocks.
+        A sampler of `graphd.sampling`, or the result of
+        `graphd.sampling.as_edge_prediction_sampler` for such a sampler. The result brings the
+        arguments from `exclude` to `negative_sampler`, and names of features of the batch's edges,
+        which the pair graph then has. With ``pooled=True`` the edges and negatives of batches are
+        the same as without, but threads of Python make the blocks.
     device, pin_memory, row_caches
         See `DistNodeDataLoader`.
     batch_size, shuffle, drop_last, num_workers, queue_size, seed
         See `DistNodeDataLoader`.
     g_sampling : DistGraph, optional
-        The graph to sample from instead; nothing is excluded then.
+        The graph from which blocks are sampled instead of `g`; nothing is excluded then.
     exclude : {None, "self", "reverse_id", "reverse_types"}
         The edges that the blocks must not have.
     reverse_eids : int64 tensor, or dict, optional
@@ -300,12 +303,13 @@ class DistEdgeDataLoader(_Loader):
     negative_sampler : optional
         A sampler of `graphd.sampling.negative_sampler`, or a function as in DGL: called with the
         graph and the batch's edge ids, it returns sources and destinations. In a graph with several
-        edge types, ids are a dict with one type, and the result may be a dict. The loader's threads
-        call it, several at once, so that a function with a state of its own needs a lock, or
-        ``num_workers=0``. It must not refer to the loader, which would then never be freed.
+        edge types, ids are a dict with one type, and the result may be a dict. Several threads of
+        the loader call the function at once, so a function with a state of its own needs a lock, or
+        ``num_workers=0``. The function must not refer to the loader, which would then never be
+        freed.
     seed_times : int64 or float64 tensor, or dict of edge type to tensor, optional
-        The time of each of `eids`, for a `TemporalSampler`. The ends of an edge, and of its
-        negatives, have its time, and a node is in the batch once for each of its times.
+        The time of each of `eids`, for a `TemporalSampler`. The ends of an edge and of its
+        negatives have the time of the edge, and a node is in the batch once for each of its times.
     gb_padding, use_ddp
         Accepted for DGL; has no effect.
 
@@ -404,7 +408,8 @@ class DistEdgeDataLoader(_Loader):
             self._block_maker = BlockMaker(sampled, graph_sampler, excluded, options)
 
     def _leave_out_blocks(self, options: dict[str, Any]) -> _graphd.Sampler:
-        """Changes options so that batches lack features, and returns a sampler of no edge."""
+        """Changes options so that batches lack features, and returns a sampler that samples no
+        edges."""
         options.update(input_features=[], seed_features=[], edge_features=[])
         self._node_data, self._features, self._has_tensors = ([], []), ([], [], []), False
         return sampler_of_no_edge()

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimisers of `DistEmbedding`, under the names of ``dgl.distributed.optim``.
 
-A step sends each gradient once, to the server that has the row and the optimiser's state, which
-lives as long as the row. Differences from DGL: SparseAdagrad keeps the sum of squares (DGL keeps
-its root by mistake); a step discards the gradients that it applied, so that `zero_grad` is needed
-only for batches that are discarded; no call is collective, unless ``synchronous``.
+A step sends each gradient once, to the server that has the row and the optimiser's state of the
+row. This state exists as long as the row. Differences from DGL: SparseAdagrad keeps the sum of
+squares (DGL keeps its root by mistake); a step discards the gradients that it applied, so
+`zero_grad` is needed only for batches whose gradients are not to be applied; no call is collective,
+unless ``synchronous``.
 """
 
 from __future__ import annotations
@@ -84,12 +85,12 @@ class _Optimizer:
         self.handle.wait()
 
     def save(self, f: Path) -> None:
-        """Keeps the state of the optimiser, the rows of its embeddings and the learning rate.
+        """Saves the state of the optimiser, the rows of its embeddings and the learning rate.
 
-        As in DGL, every trainer of the job calls it. The servers have the state, so that they keep
-        it in a checkpoint, which gets the last part of `f` as its name, with a number: "emb_opt.1",
-        then "emb_opt.2". It replaces the one before it once it is complete. Neither the directory
-        of `f` nor the number of trainers matters to `load`.
+        As in DGL, every trainer of the job calls it. The servers have the state, so they store it
+        in a checkpoint and not in a file. The name of the checkpoint is the last part of `f` with a
+        number: "emb_opt.1", then "emb_opt.2". When a checkpoint is complete, the previous one is
+        deleted. `load` works with any directory in `f`, and with any number of trainers.
 
         Parameters
         ----------
@@ -104,10 +105,10 @@ class _Optimizer:
         saved.save(self.params, f, {"optimizer": type(self).__name__, "lr": self.lr})
 
     def load(self, f: Path) -> None:
-        """Restores what `save` has kept, in this job or an earlier one.
+        """Restores what `save` has saved, in this job or an earlier one.
 
         Every trainer of the job calls it. In contrast to DGL, the rows of the embeddings return to
-        what they were, too. As in DGL, it warns and does nothing if nothing was kept.
+        what they were, too. As in DGL, it warns and does nothing if nothing was saved.
 
         Parameters
         ----------
@@ -116,7 +117,7 @@ class _Optimizer:
         Raises
         ------
         graphd.errors.InvalidError
-            If it was kept by an optimiser of another kind, or of other embeddings.
+            If it was saved by an optimiser of another kind, or of other embeddings.
         """
         self.wait()
         found = saved.load(self.params, f, {"optimizer": type(self).__name__})
@@ -144,8 +145,8 @@ class _Optimizer:
 class SparseSGD(_Optimizer):
     """Stochastic gradient descent: w -= lr g.
 
-    The constructor returns when the memory of each new embedding is prepared, or after 5 seconds for
-    each embedding; without that, the first steps would wait instead.
+    The constructor waits until the memory of each new embedding is prepared, but at most 5 seconds for
+    each embedding. If it did not, the first steps would wait instead.
 
     Parameters
     ----------
@@ -195,8 +196,8 @@ class SparseAdagrad(_Optimizer):
 
     Matches DGL's class of this name, except that DGL keeps the root of G by mistake.
 
-    The constructor returns when the memory of each new embedding is prepared, or after 5 seconds for
-    each embedding; without that, the first steps would wait instead.
+    The constructor waits until the memory of each new embedding is prepared, but at most 5 seconds for
+    each embedding. If it did not, the first steps would wait instead.
 
     Parameters
     ----------
@@ -243,8 +244,8 @@ class SparseAdam(_Optimizer):
 
     Matches DGL's class of this name.
 
-    The constructor returns when the memory of each new embedding is prepared, or after 5 seconds for
-    each embedding; without that, the first steps would wait instead.
+    The constructor waits until the memory of each new embedding is prepared, but at most 5 seconds for
+    each embedding. If it did not, the first steps would wait instead.
 
     Parameters
     ----------

@@ -81,10 +81,10 @@ def partition_graph(
         numbers, or text, which becomes labels 0, 1, ... in the order of its first appearance, or in
         that of a dictionary (categories). Arrays of text of NumPy become labels, too. The texts of
         labels are written to a file beside the part config, as graphctl-partition(1) describes.
-        Nulls are NaN, and a warning counts those of each float32 and float64 feature. Nodes may have
-        names (str) in place of ids: `DistGraph.node_names` returns these later. Other warnings report
-        a few names among ids that are numbers, and first columns that are probably not sources and
-        destinations.
+        Nulls are NaN, and a warning counts those of each float32 and float64 feature. Nodes may
+        have names (str) in place of ids: `DistGraph.node_names` returns these later. Other warnings
+        report columns of ids in which a few values are not numbers, and first columns that are
+        probably not sources and destinations.
     graph_name : str
     num_parts : int
     out_path : str
@@ -114,8 +114,8 @@ def partition_graph(
     force : bool
         Whether to replace an existing graph.
     edge_orig_id : bool
-        Whether edges keep their ids of the input as the feature "orig_id", 4 bytes each while there
-        are fewer than 2^32. return_mapping needs them.
+        Whether edges keep their ids of the input as the feature "orig_id", which takes 4 bytes per
+        edge if there are fewer than 2^32 edges. return_mapping needs it.
     store_as : dict of str to {"float16", "bfloat16", "int8"}, optional
         Features, "name" or "type/name", of float32 that take less memory and disk: 2 bytes per
         value, or 1 byte with one scale per feature. They are read as float32.
@@ -127,7 +127,7 @@ def partition_graph(
     str, or tuple of tensors
         Path of the part config; with return_mapping, original node ids and original edge ids
         instead: tensors, or with several types of nodes or edges dicts by type. The id of a reverse
-        is the edge's plus the number of edges.
+        edge is the id of its edge plus the number of edges.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def partition_graph(
         raise InvalidError("return_mapping=True needs the ids that edge_orig_id=False leaves out")
     with progress.clock("converting the graph"):
         raw = raw_graph(g, num_nodes, ndata, edata)
-    for note in raw.notes:  # before the hours that a large graph takes
+    for note in raw.notes:  # now, because partitioning a large graph takes hours
         warnings.warn(note, stacklevel=2)
     nodes = [(ntype, count, _plain(raw.ndata[ntype])) for ntype, count in raw.num_nodes.items()]
     edges = [(*etype, *ends, _plain(raw.edata[etype])) for etype, ends in raw.edges.items()]

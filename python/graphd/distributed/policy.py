@@ -84,7 +84,8 @@ class PartitionPolicy:
 
     @property
     def g(self) -> GraphBase:
-        """The DistGraph to which it belongs. Raises InvalidError if its book belongs to no graph."""
+        """The DistGraph to which the policy belongs. Raises InvalidError if the policy's book
+        belongs to no graph."""
         if not isinstance(self._source, GraphBase):
             raise InvalidError(
                 f"{self!r} is of {self._source!r}, which belongs to no graph; for tensors, give the "
@@ -184,7 +185,8 @@ class PartitionPolicy:
 
     @property
     def part_id(self) -> int:
-        """The partition of this trainer's machine, or that of a book that belongs to no graph."""
+        """The partition of this trainer's machine. For a book that belongs to no graph, the book's
+        own partition."""
         source = self._source
         return source.handle.local_partition if isinstance(source, GraphBase) else source.partid
 
@@ -317,7 +319,8 @@ class EdgePartitionPolicy(PartitionPolicy):
 
 
 def _source_of(given: Any) -> GraphBase | GraphPartitionBook:
-    """Returns the graph whose book it is, or a graph that stands for its book, or a book without one."""
+    """Returns the graph to which a book belongs, or a graph that is given in place of its book, or
+    a book that belongs to no graph."""
     return given if isinstance(given, GraphBase) else _book_of(given).g or given
 
 

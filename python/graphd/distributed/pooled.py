@@ -73,7 +73,8 @@ def draw_counts(
 
 
 def keep_counts(found: Iterable[Rows], counts: dict[int, Any], seed: int) -> list[Rows]:
-    """Keeps as many edges of each row as were drawn for it, any of them, in their order."""
+    """Keeps as many edges of each row as were drawn for this row. The edges are chosen at random,
+    and stay in their order."""
     import numpy
 
     draw = numpy.random.default_rng([seed, 1])

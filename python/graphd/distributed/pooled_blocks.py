@@ -44,7 +44,8 @@ def pooled_blocks(
     backend.chosen()
     types = graph_of(g).types
     output_nodes = [_distinct(each) for each in vectors(types.by_ntype(seed_nodes, "seed_nodes"))]
-    # Layers need seeds of their own: with the same one, equal rows of two layers would be drawn alike.
+    # Each layer needs a random seed of its own: with the same seed, equal rows of two layers would
+    # get the same edges.
     draw = random.Random(seeds.given_or_next(seed))
     nodes: Sequence[Tensor] = output_nodes
     blocks: list[Block] = []

@@ -80,7 +80,8 @@ class ExcludedEdges:
 
     def _between(self, pair_graph: Subgraph, edges: list[list[Any]]) -> list[tuple[int, Any]]:
         """Returns the edges of reverse types between the ends of the batch's edges, parallel ones
-        included. Partitioning changes ids, so that the reverse of an edge may have another one."""
+        included. Partitioning changes ids, so the reverse of an edge may have another id than the
+        edge."""
         import numpy
 
         types = self._g.types
@@ -115,8 +116,8 @@ class BlockMaker:
     sampler : NativeSampler
     excluded : ExcludedEdges
     options : dict
-        Those of the extension module's loader. With the same seed, batches of the same number have
-        the same blocks, for any number of threads.
+        The options of the extension module's loader. With the same seed, batches of the same number
+        have the same blocks, for any number of threads.
     """
 
     def __init__(
@@ -133,7 +134,7 @@ class BlockMaker:
     def completed(
         self, epoch: int, batches: Iterable[tuple[Any, ...]]
     ) -> Iterator[tuple[Any, ...]]:
-        """Yields the batches of an epoch with their blocks; threads are ahead of the caller.
+        """Yields the batches of an epoch with their blocks, which threads make ahead of the caller.
 
         Parameters
         ----------
@@ -141,7 +142,8 @@ class BlockMaker:
         batches : iterable of tuple
             (nodes, pair graphs, blocks) with the seeds as nodes, and blocks without edges.
         """
-        # A function makes the pairs, since zip and enumerate would keep the latest batch.
+        # A function makes the pairs, because zip and enumerate would keep the latest batch in
+        # memory.
         numbered = map(lambda *both: both, itertools.count(), batches)
         return made_ahead(
             lambda both: self._complete(epoch, *both),
@@ -155,7 +157,8 @@ class BlockMaker:
         import numpy
 
         seed_nodes, *pair_graphs, _ = batch
-        # Batches need seeds of their own: with the same one, equal rows would be drawn alike.
+        # Each batch needs a random seed of its own: with the same seed, equal rows would get the
+        # same edges.
         draw = numpy.random.default_rng([self._seed, epoch, index])
         input_nodes, output_nodes, blocks = self._sampler.sample_blocks(
             self._g, seed_nodes, self._excluded.of(pair_graphs[0]), seed=int(draw.integers(1 << 63))

@@ -10,10 +10,11 @@ import sys
 def end_process_group() -> None:
     """Ends the process group of a script that does not end it itself, as DGL's examples do not.
 
-    A thread of the backend gloo may still own a tensor that the script has reduced and dropped. If the
-    thread frees it while Python ends, it aborts the process, and the job would have failed after its
-    last line. A group ends with its last owner, so a model in DistributedDataParallel must be gone, too:
-    it is when the function that trains it has returned.
+    A thread of the backend gloo may still own a tensor that the script has reduced and dropped. If
+    the thread frees the tensor while Python ends, the process is aborted, and the job fails
+    although the script has reached its end. A group ends when its last owner is freed, so a model
+    in DistributedDataParallel must have been freed, too. This is so when the function that trains
+    the model has returned.
     """
     distributed = sys.modules.get("torch.distributed")
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():

@@ -52,9 +52,9 @@ def sample_neighbors(
     output_device : optional
         Only the CPU is supported.
     pooled : bool
-        Whether the fanout is the number of edges of all types of a node together, as in DGL: each of
-        its edges that is not excluded is equally likely. Only without `prob`. A node that is listed
-        twice may get different neighbours.
+        Whether the fanout is the number of edges of all types of a node together, as in DGL: each
+        edge of the node that is not excluded is equally likely. Only without `prob`. A node that is
+        listed twice may get different neighbours.
     seed : int, optional
         The same seed gives the same sample, wherever the partitions are.
 

@@ -20,10 +20,10 @@ from .book import GraphPartitionBook
 class RangePartitionBook(GraphPartitionBook):
     """A partition book in which a partition owns a range of the ids of each type.
 
-    Matches DGL's class of this name. `DistGraph.get_partition_book` and `load_partition_book` return
-    one, unless the graph was partitioned without new ids, as DGL did up to 0.9 with
-    ``reshuffle=False``. A book that is made from ranges can only look up owners, and so can its
-    policies: policies of tensors need the book of a graph.
+    Matches DGL's class of this name. `DistGraph.get_partition_book` and `load_partition_book`
+    return one, unless the graph was partitioned without new ids, as DGL did up to 0.9 with
+    ``reshuffle=False``. A book that is made from ranges, and policies that are made from it, can
+    only look up owners: tensors need policies that are made from the book of a graph.
 
     Parameters
     ----------
@@ -179,5 +179,5 @@ def _book_of_config(config: dict[str, Any]) -> _graphd.Book:
             json.dump(config, out)
         try:
             return _graphd.load_book(file)
-        except GraphdError as error:  # the file's name is of no use to the caller
+        except GraphdError as error:  # the name of the temporary file would not help the caller
             raise InvalidError(str(error).replace(file, "RangePartitionBook")) from None

@@ -51,15 +51,16 @@ def initialize(
     """Connects this process to the servers of its job. Matches ``dgl.distributed.initialize``.
 
     Under ``graphctl launch`` the environment has all settings: call it as in DGL, with the name of
-    the ip_config file or without. Under torchrun and Slurm's srun it has the job; elsewhere several
-    trainers are one job if GRAPHD_JOB_ID or `job_id` says so. It waits for no other trainer, and may
-    be called before or after ``torch.distributed.init_process_group``. When the process ends, graphd
-    ends a process group of the backend gloo that the script has not ended. A process that is started
-    by a trainer, as a worker of ``torch.utils.data.DataLoader``, calls it too: it joins the trainer's
-    job, but takes no part in barriers and synchronous steps. (If the trainer has given `job_id`, its
-    children do not join its job unless they give the same arguments.) A forked process cannot use
-    the graphs and tensors of its parent. Without servers it only selects standalone mode: `DistGraph`
-    then opens a graph with ``part_config``.
+    the ip_config file or without. Under torchrun and Slurm's srun the environment says which job
+    this is; elsewhere, trainers with the same GRAPHD_JOB_ID or `job_id` are one job. This function
+    waits for no other trainer, and may be called before or after
+    ``torch.distributed.init_process_group``. When the process ends, graphd ends a process group of
+    the backend gloo that the script has not ended. A process that a trainer has started, such as a
+    worker of ``torch.utils.data.DataLoader``, calls this function, too. It then joins the trainer's
+    job, but takes no part in barriers and synchronous steps. (If the trainer has given `job_id`,
+    its children do not join its job unless they give the same arguments.) A forked process cannot
+    use the graphs and tensors of its parent. Without servers this function only selects standalone
+    mode: `DistGraph` then opens a graph with ``part_config``.
 
     Parameters
     ----------
@@ -81,8 +82,8 @@ def initialize(
         The number of this trainer, from 0, and the number of trainers. Default: those of the
         launcher, as in RANK and WORLD_SIZE.
     role : str, optional
-        "trainer" on a machine that is none of the hosts in ip_config and only computes; it reads
-        everything over the network. "host" on others. Default: GRAPHD_ROLE, or else "host".
+        "trainer" on a machine that is not one of the hosts in ip_config and only computes; it reads
+        everything over the network. "host" on the hosts. Default: GRAPHD_ROLE, or else "host".
     row_cache : int or str, optional
         Memory for rows of features that other machines serve, in bytes or as "2GiB", which the
         trainers of this machine share. Default: GRAPHD_ROW_CACHE, or else none.
@@ -195,7 +196,7 @@ def trainer_options(
         options["world_size"] = whole_number_in(world_size, "world_size", 1, 1 << 20)
         options["rank"] = whole_number_in(rank, "rank", 0, options["world_size"] - 1)
         if os.environ.get("WORLD_SIZE", "") not in ("", str(options["world_size"])):
-            options["remote_trainers"] = 0  # the environment's number is that of other trainers
+            options["remote_trainers"] = 0  # the environment's number is for other trainers
     return options
 
 
@@ -216,13 +217,14 @@ def finalize_client() -> None:
 
 
 def shutdown_servers(ip_config: Path | None = None, num_servers: Any = None) -> None:
-    """Does nothing, where the trainers of DGL 0.5 end their servers: ``graphctl launch`` ends those that
-    it has started, unless it was called with ``--keep_alive``, and other jobs may use them.
+    """Does nothing. In DGL 0.5, trainers end their servers with this function. Here ``graphctl
+    launch`` ends the servers that it has started, unless it was called with ``--keep_alive``, and
+    other jobs may use the servers.
 
     Parameters
     ----------
     ip_config, num_servers
-        DGL's, since 0.9, for servers that are kept for other jobs. They are refused.
+        Arguments of DGL since 0.9, for servers that are kept for other jobs. They are refused.
 
     Raises
     ------
@@ -237,7 +239,8 @@ def shutdown_servers(ip_config: Path | None = None, num_servers: Any = None) -> 
 
 
 def _name_trainer(session: _graphd.Session) -> None:
-    """Lets children of this process, as those of a torch DataLoader, join the job as its workers."""
+    """Lets child processes of this process, such as the workers of a torch DataLoader, join the job
+    as workers of this trainer."""
     if not session.is_worker and not session.job_id.startswith("anonymous-"):
         os.environ["GRAPHD_TRAINER"] = f"{os.getpid()}:{session.rank}:{session.job_id}"
 

@@ -26,8 +26,8 @@ def node_split(
     """Returns this trainer's share of the nodes in a mask. Matches ``dgl.distributed.node_split``.
 
     Every node of the mask goes to exactly one trainer; with ``force_even`` shares differ by at most
-    one. Trainers do not communicate for this. Those on machines without a partition
-    (``graphctl launch --trainer_hosts``) share a part of all partitions.
+    one. Trainers do not communicate for this. Trainers on machines without a partition (``graphctl
+    launch --trainer_hosts``) get some nodes of every partition.
 
     Parameters
     ----------
@@ -132,9 +132,9 @@ def _split(
 
 
 def _mask_of(given: Tensor, what: str) -> Tensor:
-    """Returns a mask for ``arange``, and for a mask of integers; masks of bool and uint8 as they
-    are. DGL takes every element that is not 0 as a yes, so that other integers can only be a
-    misunderstanding."""
+    """Returns a mask for ``arange`` and for integers 0 and 1; returns masks of bool and uint8 as
+    they are. Raises InvalidError for other integers: DGL takes every element other than 0 as True,
+    so they can only be a misunderstanding."""
     import numpy
 
     dtype = backend.name_of(given.dtype)

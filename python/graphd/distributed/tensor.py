@@ -41,10 +41,11 @@ class DistTensor:
     """A tensor whose rows are stored with the partitions. Matches ``dgl.distributed.DistTensor``.
 
     Features of a graph (``g.ndata["feat"]``) are such tensors. The first change of a feature of nodes
-    copies it into a tensor of the job, or of the servers (`DistGraph`, persistent_features), which takes
-    its place; the graph keeps its own. Other trainers find the copy after the next `DistGraph.barrier`.
-    Features of edges can't be changed. The constructor opens the tensor of this name, or makes it; all
-    trainers may do so at once, and none has to.
+    copies it into a tensor of the job, or of the servers (`DistGraph`, persistent_features), which
+    takes the feature's place; the graph itself keeps the unchanged feature. Other trainers find the
+    copy after the next `DistGraph.barrier`. Features of edges can't be changed. The constructor opens
+    the tensor of this name, or makes it if there is none. All trainers may call it at once, but none
+    has to.
 
     Parameters
     ----------
@@ -58,8 +59,8 @@ class DistTensor:
         Default: zeros.
     part_policy : PartitionPolicy, optional
         The nodes or edges with which the rows are stored (`DistGraph.get_node_partition_policy`).
-        Default: the only type of nodes or edges that are as many as there are rows.
-        PartitionPolicy("range", g) spreads rows that belong to neither.
+        Default: the only type whose number of nodes or edges is the number of rows.
+        PartitionPolicy("range", g) is for rows that belong to neither nodes nor edges.
     persistent : bool
         Whether the tensor belongs to the server and outlives the job; otherwise it ends with the
         job.
@@ -264,10 +265,10 @@ class DistTensor:
         return found[(slice(None), *columns)]
 
     def __setitem__(self, rows: Any, values: Tensor) -> None:
-        """Sets rows, with the last of duplicates; returns when they are as durable as the servers
-        are configured. `rows` is what reading takes, without columns. `values` has the tensor's
-        dtype and a row for each id, and may be on any device. The first change of a feature copies it;
-        see `DistTensor`."""
+        """Sets rows; of duplicate ids the last one counts. Returns when the rows are as durable as
+        the servers are configured to make them. `rows` has the same forms as in reading, without
+        columns. `values` has the tensor's dtype and a row for each id, and may be on any device.
+        The first change of a feature copies it; see `DistTensor`."""
         self._check_whole_rows(rows)
         values = backend.on_host(values)
         with shown_write(self, values):
@@ -350,8 +351,9 @@ class DistTensor:
         return rows
 
     def __eq__(self, other: object) -> Any:
-        """Compares elements with a number, or with a tensor of the same shape or that of a row.
-        Returns a bool tensor of all rows in this process's memory; so do ``!= < <= > >=``."""
+        """Compares elements with a number, or with a tensor that has the shape of this tensor or of
+        a row. Returns a bool tensor of all rows in this process's memory. The operators ``!= < <= >
+        >=`` do the same."""
         return compare(self, other, operator.eq)
 
     def __ne__(self, other: object) -> Any:
@@ -372,7 +374,8 @@ class DistTensor:
     __hash__ = object.__hash__  # by identity, as PyTorch's tensors have it
 
     def add(self, rows: Ids | slice, values: Tensor) -> None:
-        """Adds to rows, once for each of duplicates. No addition is lost, even if others add too.
+        """Adds to rows, once for every occurrence of an id. No addition is lost, even if others add
+        at the same time.
 
         Parameters
         ----------
@@ -383,7 +386,7 @@ class DistTensor:
         Raises
         ------
         graphd.errors.DeniedError
-            If it is a feature of edges, or another job may write.
+            If it is a feature of edges, or another job has the lease.
         """
         self._check_whole_rows(rows)
         values = backend.on_host(values)
@@ -395,7 +398,7 @@ class DistTensor:
         handle = self.handle
         try:
             self._with_ids(rows, lambda ids: change(handle, ids))
-        except DeniedError:  # comes after errors of dtypes and shapes, for which nothing is copied
+        except DeniedError:  # raised only after dtype and shape were found valid
             if not handle.is_feature:
                 raise
             copy_feature(self.g, handle)
@@ -409,26 +412,29 @@ class DistTensor:
             )
 
     def _with_ids(self, rows: Any, call: Callable[[Ids], Any]) -> Any:
-        """Calls a function with the ids of rows; again, if it has refused negative ones."""
+        """Calls a function with the ids of rows. If it refuses negative ids, calls it again with
+        the rows that they count from the end."""
         ids = row_ids(rows, self)
         try:
             return call(ids)
         except InvalidError as error:
             refusal = error
         ids = from_the_end(ids, len(self))
-        if ids is None:  # the ids were not what was wrong
+        if ids is None:  # the error has another cause than the ids
             raise refusal
         return call(ids)
 
     def keep_cached(self, rows: Ids) -> int:
-        """Requests rows of a feature that other machines have, and keeps them in this machine's row
-        cache as long as that exists: its static part. The rest has the rows that were read lately.
+        """Stores in this machine's row cache those of the given rows of a feature that other
+        machines have, and keeps them there as long as the cache exists. They form the static part
+        of the cache; the rest of the cache holds rows that were read recently.
 
-        At most three quarters of the feature's memory keep rows; if that is not enough, the first of
-        `rows` are kept. The first call takes memory for its rows, of what no other feature has taken,
-        and sets how much there is for later ones. The trainers of the machine share the rows, and all
-        of them may call this. Should a trainer be killed in the middle of a change, a few rows may be
-        lost. The functions `nodes_by_degree` and `nodes_by_access` of `graphd.distributed` choose rows.
+        At most three quarters of the feature's memory in the cache hold kept rows; if that is not
+        enough, the first of `rows` are kept. The first call takes memory for its rows from the
+        memory that no other feature has taken, and later calls can only use the memory that the
+        feature has then. The trainers of the machine share the rows, and all of them may call this.
+        If a trainer is killed in the middle of a change of the cache, a few rows may be lost. The
+        functions `nodes_by_degree` and `nodes_by_access` of `graphd.distributed` choose rows.
 
         Parameters
         ----------
@@ -437,8 +443,8 @@ class DistTensor:
         Returns
         -------
         int
-            How many of the rows are kept: 0 without a cache (``row_cache`` of `initialize`). Rows of
-            partitions that this machine has itself do not count.
+            How many of the rows are kept; 0 without a cache (``row_cache`` of `initialize`). Rows
+            of partitions that this machine has itself do not count.
 
         Raises
         ------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outputs of a model for all nodes of a graph, and what is done with them.
+"""Outputs of a model for all nodes of a graph, and functions that use them.
 
 `layerwise` computes them, `evaluate` compares them with labels, `predict_edges` scores pairs of
 nodes with them, and `export` writes them to a file.

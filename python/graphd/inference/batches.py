@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The batches of one layer: made ahead of the computation, and written behind it."""
+"""The batches of one layer, which threads make before the computation needs them and write after
+it."""
 
 from __future__ import annotations
 

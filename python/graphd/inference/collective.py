@@ -16,7 +16,8 @@ _SUMS = "graphd.inference:total"
 
 
 def wait_for_all(g: GraphBase) -> None:
-    """Waits for every trainer of the job, however long the others compute.
+    """Waits for every trainer of the job, without a time limit, because the others may compute for
+    long.
 
     Raises
     ------
@@ -41,8 +42,8 @@ def total(g: GraphBase, numbers: Sequence[int]) -> list[int]:
     sums.add(slice(None), numpy.asarray(numbers, dtype=numpy.int64))
     wait_for_all(g)
     found: list[int] = backend.to_numpy(sums[:]).tolist()
-    wait_for_all(g)  # for those that still read
-    if g.session.rank == 0:  # before it comes to the first barrier of the next call
+    wait_for_all(g)  # for the trainers that still read
+    if g.session.rank == 0:  # before this trainer reaches the first barrier of the next call
         _drop_sums(g)
     return found
 

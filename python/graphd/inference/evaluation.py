@@ -46,8 +46,8 @@ def evaluate(
     labels : str
         The name of their labels.
     correct : callable, optional
-        ``correct(outputs, labels)`` returns how many rows of a batch are correct. Default: those
-        whose largest score is that of the label.
+        ``correct(outputs, labels)`` returns how many rows of a batch are correct. Default: the rows
+        whose largest score is the score of the label.
     batch_size : int
         Number of rows to read at a time.
 
@@ -59,8 +59,8 @@ def evaluate(
     Raises
     ------
     graphd.errors.InvalidError
-        If `outputs` does not have rows of nodes, or no two dimensions and there is no `correct`, or
-        a mask is not a name.
+        If `outputs` does not have a row for each node of a type, if it does not have two dimensions
+        and `correct` is not given, or if a mask is not a name.
     graphd.errors.NotFoundError
         If there are no such data.
     """

@@ -35,8 +35,8 @@ def export(
 ) -> None:
     """Writes the rows of a tensor of nodes or edges to a file, in the order of the ids of the input.
 
-    One trainer calls it. It reads 2^24 elements at a time, and takes 8 bytes of memory
-    for each row besides. The file has its name once it is complete; an old one is replaced.
+    One trainer calls it. It reads 2^24 elements at a time, and takes 8 bytes of memory for each row
+    besides. The file gets its name when it is complete; it then replaces an old file of this name.
     ``graphctl tensors export`` writes the same .npy file of a persistent tensor, except that
     bfloat16 becomes float32 here.
 
@@ -84,7 +84,8 @@ def export(
 
 
 def _order(g: GraphBase, tensor: DistTensor, by: Any, part_config: Any) -> tuple[Any, Any]:
-    """Returns the ids in the order of the file, None for their own, and the names or None."""
+    """Returns the ids in the order of the file, or None for the order of the ids themselves, and
+    the names or None."""
     if by is not None:
         one_of(by, "by", ("orig_id", "id", "name"))
     is_of_graph = tensor.handle.policy != "range"
@@ -123,7 +124,7 @@ def _dtype(tensor: DistTensor) -> Any:
 
 
 def _replace(file: str, write: Callable[[str], None]) -> None:
-    """Calls a function with the path of a new file, which then gets its name."""
+    """Calls a function with the path of a new file, and then renames this file to `file`."""
     part = f"{file}.tmp{os.getpid()}"
     try:
         write(part)

@@ -48,19 +48,19 @@ def layerwise(
 
     All trainers of the job call it together, and each computes the nodes that `node_split` gives
     it. The rows of each layer are in a `DistTensor`, so that no layer is computed twice for a node
-    and no trainer needs memory for all nodes; those of the previous layer are dropped when all
-    trainers have used them. Batches are sampled, read and written by threads while others are
-    computed. A result of the same name is replaced, and tensors that an earlier call has returned
-    can't be read any more then: give each result that you keep a `name` of its own.
+    and no trainer needs memory for all nodes; the rows of the previous layer are dropped when all
+    trainers have used them. Threads sample, read and write batches while other batches are
+    computed. An earlier result of the same name is replaced, and tensors that the earlier call has
+    returned can't be read any more: give each result that you want to keep a `name` of its own.
 
     Parameters
     ----------
     g : DistGraph
     layers : list of callable
         ``layer(block, h)`` returns a tensor with a row for each destination of the block; `h` has a
-        row for each source, and its first rows are the destinations'. If `features` is a dict, `h`
-        is a dict by node type, and so is the result; types that it lacks have no output. Gradients
-        are off. Results may be on any device.
+        row for each source, and its first rows are the rows of the destinations. If `features` is a
+        dict, `h` is a dict by node type, and so is the result; types that the result lacks have no
+        output. Gradients are off. Results may be on any device.
     features : str, DistTensor, DistEmbedding or callable, or dict of node type to these
         The inputs of the first layer: a name of node data, a tensor, or a function of int64 node
         ids, which is called from several threads.
@@ -90,8 +90,9 @@ def layerwise(
         Number of threads that make batches. Default: that of ``graphctl launch --num_samplers``,
         `initialize` or `graphd.connect`.
     progress : callable, optional
-        ``progress(done, total)`` is called after each batch, with the numbers of this trainer.
-        Default: a bar of tqdm, if it is installed and somebody looks, after two seconds.
+        ``progress(done, total)`` is called after each batch, with the numbers of this trainer's
+        batches. Default: a bar of tqdm, which appears after two seconds in a notebook or on a
+        terminal, if tqdm is installed.
 
     Returns
     -------

@@ -16,7 +16,8 @@ from ..graph_base import GraphBase
 class Run:
     """The arguments of a run, the rows of its layers and, if it can be resumed, its progress.
 
-    The class InferenceRun of the C++ library keeps them, under names that begin with the run's.
+    The class InferenceRun of the C++ library keeps them in tensors whose names begin with the name
+    of the run.
 
     Parameters
     ----------
@@ -27,7 +28,7 @@ class Run:
         The values that must be the same when the run is resumed, besides the numbers of layers
         and trainers. Each is a value of JSON.
     persistent, resumable : bool
-        Whether the results outlive the job, and whether everything does.
+        Whether the results outlive the job, and whether all of the run's tensors do.
     """
 
     def __init__(
@@ -47,21 +48,22 @@ class Run:
         self._run = _graphd.InferenceRun(g.handle, name, num_layers, texts, persistent, resumable)
 
     def begin(self) -> tuple[int, int]:
-        """Starts the run over, or goes on with it. All trainers call it together.
+        """Starts the run over, or continues it. All trainers call it together.
 
         Returns
         -------
         layer, done : int
-            The layer at which this trainer was, and the number of its batches that are done.
+            The layer at which this trainer continues, and the number of the trainer's batches of
+            this layer that are done.
 
         Raises
         ------
         graphd.errors.InvalidError
             If the run to be resumed has other arguments.
         graphd.errors.ExistsError
-            If a tensor of the result's name is not of an earlier run.
+            If a tensor of the result's name is not the result of an earlier run.
         graphd.errors.DeadlineError
-            If a trainer does not come in time.
+            If a trainer does not call this in time.
         """
         return self._run.begin()
 

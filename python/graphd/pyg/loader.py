@@ -28,9 +28,9 @@ class NeighborLoader:
     """A loader of mini-batches of nodes with the arguments of PyG's ``NeighborLoader``.
 
     It yields what PyG's yields, a ``Data`` for a `DistGraph` with one type of nodes and edges and
-    otherwise a ``HeteroData``. Features of nodes that are called "feat" and "label" are also ``x`` and
-    ``y``, and "feat" of edges is also ``edge_attr``. The batches are those of
-    `graphd.distributed.DistNodeDataLoader`, which makes them ahead, in threads.
+    otherwise a ``HeteroData``. Features of nodes that are called "feat" and "label" are also ``x``
+    and ``y``, and "feat" of edges is also ``edge_attr``. Threads make the batches ahead, as in
+    `graphd.distributed.DistNodeDataLoader`, which the loader uses.
 
     Parameters
     ----------
@@ -62,27 +62,27 @@ class NeighborLoader:
     transform : callable, optional
         Called with each batch; its result is yielded.
     transform_sampler_output, neighbor_sampler, directed
-        PyG's; refused unless they have their defaults.
+        Arguments of PyG; refused unless they have their defaults.
     is_sorted, filter_per_worker
         Accepted for PyG; have no effect.
     edge_attrs : list of str, or dict of edge type to list, optional
-        The edge features that batches have; "feat" is also ``edge_attr``. Default: those of a
-        `DistGraph` but for original ids, as with PyG's ``Data``; none with stores, as in PyG.
+        The edge features that batches have; "feat" is also ``edge_attr``. Default: with a
+        `DistGraph`, all but the original ids, as with PyG's ``Data``; with stores, none, as in PyG.
     batch_size : int
     shuffle, drop_last : bool
     num_workers : int, optional
         Number of threads. Default: that of `graphd.distributed.DistNodeDataLoader`.
     seed : int, optional
     generator : torch.Generator, optional
-        Gives the seed, one number that is drawn from it here; instead of `seed`.
+        Replaces `seed`: one number is drawn from the generator here, and is the seed.
     device : str, int or torch.device, optional
-        The device of batches, which PyG's loader does not have. A CUDA device gets each batch by one
-        copy, which runs beside the computation of the batch before.
+        The device of batches, which PyG's loader does not have. A CUDA device gets each batch by
+        one copy, which runs while the previous batch is computed.
     pin_memory : bool
         Whether batches that stay in host memory are in pinned memory.
     row_caches : list of graphd.device.DeviceRowCache
-        Features of nodes whose hot rows the device has: batches have them, and other rows alone are
-        copied. `transform` is then called with batches on the device.
+        Features of nodes whose most used rows the device has. Batches have these features, and only
+        their other rows are copied. `transform` is then called with batches on the device.
     **others
         ``collate_fn``, ``dataset``, ``in_order``, ``multiprocessing_context``, ``persistent_workers``,
         ``pin_memory_device`` and ``prefetch_factor`` are without effect. Other arguments of PyTorch's
@@ -201,7 +201,8 @@ class NeighborLoader:
         return len(self._loader)
 
     def __iter__(self) -> Iterator[Any]:
-        # A generator's variables would keep a batch while the next is made, so this is a map.
+        # This is a map, because a variable of a generator would keep a batch while the next one is
+        # made.
         make, transform = functools.partial(map, self._to_data, self._loader), self._transform
         if transform is None:
             return delivered(self._delivery, make)
@@ -236,7 +237,8 @@ class NeighborLoader:
         convert = to_hetero_data if self._is_hetero else to_pyg
         data = convert(batch[2], all_nodes=False)
         seeds = data[self._ntype] if self._is_hetero else data
-        # The sampler takes each seed once, so that repeated positions are not those of the seeds.
+        # The sampler takes each seed once, so a list with repeated positions does not have the
+        # positions of the seeds.
         given = index is not None and len(index) == seeds.batch_size
         seeds.input_id = index if given else self._places.of(seeds)
         if self._is_bidirectional:

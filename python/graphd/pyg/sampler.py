@@ -155,12 +155,13 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc, unused-ignore]
 
     @property
     def edge_permutation(self) -> dict[Any, None]:
-        """The permutation of edges, by edge type: none, since edges have the ids of the graph."""
+        """The permutation of edges, by edge type: none, because edges already have the ids of the
+        graph."""
         return dict.fromkeys(self.g.types.canonical_etypes)
 
 
 def _within_type(roots: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """Returns positions among the seeds of one type, of positions among those of all types."""
+    """Converts positions among the seeds of all types to positions among the seeds of one type."""
     ends = lengths.cumsum(0)
     return roots - (ends - lengths)[torch.searchsorted(ends, roots, right=True)]
 

@@ -26,14 +26,15 @@ _GRAPHD_NAMES = {theirs: ours for ours, theirs in (*PYG_NAMES.items(), *PYG_EDGE
 
 
 def torch_graph_of(g: GraphBase) -> GraphBase:
-    """Returns the graph, of which PyG needs PyTorch's tensors."""
+    """Returns the graph. Raises InvalidError unless graphd returns PyTorch's tensors, as PyG
+    needs."""
     if backend.chosen() != "torch":
         raise InvalidError('graphd.pyg needs PyTorch\'s tensors; call graphd.use("torch")')
     return graph_of(g)
 
 
 def local_tensor(values: Any) -> torch.Tensor:
-    """Returns a tensor of values, of which a DistTensor's are read from the servers."""
+    """Returns values as a tensor. The values of a DistTensor are read from the servers."""
     return values[...] if isinstance(values, DistTensor) else torch.as_tensor(values)
 
 
@@ -46,11 +47,12 @@ class FeatureStore(pyg.FeatureStore):  # type: ignore[misc, unused-ignore]
     ----------
     g : DistGraph
     names : list of str, optional
-        The node features that loaders put into batches. Default: all, which costs a request each.
+        The node features that loaders put into batches. Default: all features; each costs a
+        request.
     row_caches : list of graphd.device.DeviceRowCache
-        Features whose hot rows a device has. The store gives rows of these on that device, if they
-        are asked for by ids or a mask, and so do loaders of PyG; the loaders of this module use
-        the caches as if they were given them.
+        Features whose most used rows a device has. If rows of these features are requested by ids
+        or a mask, the store returns them on that device, and so do PyG's loaders. The loaders of
+        this module use the caches like their own argument `row_caches`.
 
     Raises
     ------
@@ -212,7 +214,8 @@ def _checked(g: GraphBase, caches: Sequence[DeviceRowCache]) -> list[DeviceRowCa
 def without_cached(
     store: FeatureStore, row_caches: Sequence[DeviceRowCache] | None
 ) -> tuple[FeatureStore, list[DeviceRowCache]]:
-    """Returns a store without the features of caches, and these: a loader's own and the store's.
+    """Returns a store without the features that are cached, and the caches: those of the loader and
+    those of the store.
 
     Parameters
     ----------

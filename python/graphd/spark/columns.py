@@ -42,9 +42,9 @@ def features_of(frame: Any, names: Sequence[str], what: str) -> dict[str, Any]:
     Raises
     ------
     graphd.errors.InvalidError
-        If two features have the same name, if the columns of a feature have different types, of which
-        Spark would make one, or if they are not beside each other, which graphctl partition takes
-        for several features.
+        If two features have the same name, if the columns of a feature have different types, which
+        Spark would convert to one type, or if they are not adjacent, because graphctl partition
+        would make several features of them.
     """
     from pyspark.sql import functions as F
     from pyspark.sql import types as T

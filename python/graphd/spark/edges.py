@@ -14,7 +14,8 @@ from .nodes import Nodes
 
 
 class Edges:
-    """The edges of a type. The constructor only looks at the schema. `kept` gets what is read often.
+    """The edges of a type. The constructor only looks at the schema. DataFrames that are read often
+    are added to `kept`.
 
     Attributes
     ----------
@@ -64,8 +65,9 @@ class Edges:
     def locate(
         self, src: Nodes, dst: Nodes, num_parts: int, owner: Callable[[str], Any] | None
     ) -> None:
-        """Finds the ends. `owner` gives the partition of a column of destinations, if it is a
-        function of the id; otherwise it is looked up, which moves all edges once more."""
+        """Finds the ends. `owner` gives the partitions of a column of destinations, if the
+        partition is a function of the id; otherwise the partition is looked up, which moves all
+        edges once more."""
         from pyspark.sql import functions as F
 
         spark = self.frame.sparkSession

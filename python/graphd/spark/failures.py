@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from .. import errors
 
-# The last line of a traceback, which the empty line after it ends, or the stack of Java.
+# The last line of a traceback. An empty line or the stack of Java follows it.
 _RAISED = re.compile(r"^graphd\.errors\.(\w+): (.*?)\s*(?=\n\s*\n|\n\s+at |\Z)", re.M | re.S)
 
 

@@ -30,8 +30,8 @@ def _name(of: _Type) -> str:
 
 
 class Job:
-    """The partitioning of one graph. The constructor finds the mistakes that the schemas show, before
-    Spark has anything to do. `kept` gets the DataFrames that several steps read.
+    """The partitioning of one graph. The constructor finds the mistakes that the schemas show,
+    before Spark computes anything. The DataFrames that several steps read are added to `kept`.
 
     Raises
     ------
@@ -80,8 +80,8 @@ class Job:
             )
 
     def write(self, plan: dict[str, Any], staging: str) -> list[Any]:
-        """Moves all rows to the tasks of their partitions, which write them. Returns what the tasks
-        have to say (`tasks.RESULTS`)."""
+        """Moves all rows to the tasks of their partitions, which write them. Returns the results of
+        the tasks (`tasks.RESULTS`)."""
         for ntype, nodes in self.nodes.items():
             if nodes.named:
                 file = input_names.path_beside("", self.request.graph_name, ntype)

@@ -22,7 +22,8 @@ class KeptFrames:
         from pyspark.errors import PySparkException
 
         while self._frames:
-            # A session that was stopped has freed everything, and its error is not to be replaced.
+            # A session that was stopped has freed everything. The error that ended the context must
+            # not be replaced by an error from here.
             with contextlib.suppress(Py4JError, PySparkException):
                 self.free(self._frames[-1])
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Assignment by label propagation within balance constraints.
 
-The labels are partitions. In the beginning, each has a block of consecutive ids of each type. In each
-round, nodes that have more neighbours in another partition ask to move there, half of them at a time,
-because two neighbours that change places at once gain nothing. The driver counts the requests by groups,
-and grants whole groups while each partition stays within its share of each type. So the shares hold
-after every round, not only on average as in Spinner (Martella et al., ICDE 2017), which this is like.
+The labels are partitions. In the beginning, each has a block of consecutive ids of each type. In
+each round, nodes that have more neighbours in another partition ask to move there, half of them at
+a time, because two neighbours that change places at once gain nothing. The driver counts the
+requests by groups, and grants whole groups while each partition stays within its share of each
+type. The limits therefore hold after every round, and not only on average as in the similar method
+Spinner (Martella et al., ICDE 2017).
 """
 
 from __future__ import annotations
@@ -76,8 +77,8 @@ class Ledger:
         self.loads, self.most = loads, most
 
     def grant(self, requests: Iterable[tuple[int, int, int, int]]) -> list[tuple[int, int, int]]:
-        """Grants requests (from, to, group, nodes), those of lower groups first, as long as some
-        partition has room, in a bounded number of passes. Returns the granted ones."""
+        """Grants requests (from, to, group, nodes), lower groups first, as long as some partition
+        has room, in a bounded number of passes. Returns the granted requests."""
         waiting = sorted(requests, key=lambda request: (request[2], request[:2]))
         granted: list[tuple[int, int, int]] = []
         for _ in range(_PASSES):
@@ -181,7 +182,8 @@ class _Propagation:
         Raises
         ------
         graphd.errors.InvalidError
-            If other nodes have moved than those that were granted, so that the shares may be exceeded.
+            If other nodes have moved than the granted ones, so that partitions may exceed their
+            shares.
         """
         from pyspark.sql import functions as F
 
@@ -238,8 +240,8 @@ class _Propagation:
         return found.select("u", "v")
 
     def _written(self, labels: Any) -> Any:
-        """Writes labels to files and returns a frame that reads them: a frame that is computed from all
-        rounds before would take Spark longer to plan each time."""
+        """Writes labels to files and returns a frame that reads them: for a frame that is computed
+        from all earlier rounds, planning would take Spark longer each time."""
         path = os.path.join(self.scratch, f"labels{self.files}")
         labels.write.parquet(f"file://{path}")
         if self.files:
@@ -249,7 +251,8 @@ class _Propagation:
 
 
 def _literal(path: str) -> str:
-    """Returns the pattern that matches a path alone; Spark takes what it reads as a pattern."""
+    """Returns a pattern that matches only this path, because Spark takes the paths that it reads as
+    patterns."""
     return re.sub(r"([][{}*?\\])", r"\\\1", path)
 
 

@@ -14,7 +14,8 @@ _MOST_COUNTS = 1 << 16  # counts of a block of ids in a partition
 
 
 class Nodes:
-    """The nodes of a type. The constructor only looks at the schema. `kept` gets what is read often.
+    """The nodes of a type. The constructor only looks at the schema. DataFrames that are read often
+    are added to `kept`.
 
     Attributes
     ----------
@@ -24,8 +25,8 @@ class Nodes:
     count : int
         The number of nodes, after `number`.
     ends : DataFrame
-        After `locate`: "key" (what ends of edges say: the id, or the name), id, part, and "new",
-        the new id.
+        After `locate`: "key" (the value by which ends of edges name the node: the id, or the name),
+        id, part, and "new", the new id.
     counts, id_sums : list of int
         The number of nodes of each partition, and the sum of their ids.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers for the rows of DataFrames, which no task and no driver holds together."""
+"""Numbers for the rows of DataFrames, although no task and no driver holds all rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import InvalidError
 from .tasks import OTHER_ROWS
 
-_ROW_BITS = 33  # those that monotonically_increasing_id has for rows
+_ROW_BITS = 33  # bits that monotonically_increasing_id has for the rows of a partition
 
 
 def literals(values: Sequence[int], dtype: str) -> Any:

@@ -35,8 +35,8 @@ def partition_graph(
 
     The partitions have the same bytes as those that ``graphctl partition`` writes for the same
     assignment. Each is written by one task, whose memory does not grow with the number of edges;
-    only counts and summaries pass through the driver. Tasks may be repeated: what they have written is
-    checked at the end.
+    only counts and summaries pass through the driver. Spark may repeat tasks; therefore what they
+    have written is checked at the end.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def partition_graph(
     out_path : str
         A directory that all machines of Spark and this one have under this path.
     part_method : {"random", "hash", "column", "label_propagation"}
-        "random" and "hash" are those of ``graphctl partition``; "column" uses the column
+        "random" and "hash" are the methods of ``graphctl partition``; "column" uses the column
         `partition`; "label_propagation" puts neighbours into the same partition.
     partition : str
         The column of nodes that has their partitions, for "column".
@@ -87,8 +87,8 @@ def partition_graph(
     ImportError
         If PySpark, pandas or pyarrow is missing.
     graphd.errors.InvalidError
-        If an argument, an id or a column is not valid, or if Spark has got other rows when it
-        evaluated a DataFrame again.
+        If an argument, an id or a column is not valid, or if Spark got other rows when it evaluated
+        a DataFrame a second time.
     graphd.errors.ExistsError
         If there is a graph already and `force` is False, or another run writes it.
     """

@@ -38,7 +38,7 @@ class Request:
     partition : str or None
         The column of partitions, for the method "column".
     edge_ids : dict of edge type to str
-        The columns of numbers, of the types that have one.
+        The column with the edges' numbers, for each type that has one.
     share : float
         The most nodes of a partition, as a multiple of the average.
     """

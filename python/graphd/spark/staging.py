@@ -13,7 +13,8 @@ from collections.abc import Iterator
 
 from ..errors import ExistsError, GraphdError
 
-# The file in each of these directories. It has one of the states, and the run holds a lock on it.
+# The name of a file in each of these directories. The file contains one of the states, and the run
+# holds a lock on it.
 MARKER = "graphd-spark-run"
 _RUNNING = "running\n"
 _UNLOCKED = "running, where files have no locks\n"
@@ -24,10 +25,11 @@ _FINISHED = "finished\n"
 class Staging:
     """The directory of a run beside the partitions, for as long as the context lasts.
 
-    A run makes its directory, with a file that it locks, before it looks for those of others: of two
-    that begin at the same time, at least one sees the other and ends. Directories of runs of the same
-    graph that were killed are removed. A run that goes on is left alone, and so is one that has failed
-    while it moved partitions, which nothing else has any more.
+    A run makes its directory, with a file that it locks, before it looks for the directories of
+    other runs. Therefore, if two runs begin at the same time, at least one of them sees the other
+    and ends. Directories of killed runs of the same graph are removed. The directory of a run that
+    goes on is left alone. So is the directory of a run that failed while it moved partitions,
+    because it may have the only copies of these partitions.
 
     Parameters
     ----------
@@ -86,7 +88,8 @@ class Staging:
 
     @contextlib.contextmanager
     def publishing(self) -> Iterator[None]:
-        """Keeps the directory if what follows fails: it may have the only copies of partitions."""
+        """Keeps the directory if the body of the ``with`` statement fails, because the directory
+        may have the only copies of partitions."""
         self._set(_PUBLISHING)
         self._keep = True
         try:

@@ -29,7 +29,7 @@ _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 Batches = Iterable[Any]
 
 SUMMARIES = "column string, summary string"
-# "sums" are those of the original ids of each type of nodes, and of edges, as JSON.
+# "sums" are sums of the original ids, for each type of nodes and of edges, as JSON.
 RESULTS = "part int, bytes bigint, edge_cut bigint, seconds double, peak_bytes bigint, sums string"
 NAMES = "rows bigint"
 
@@ -202,7 +202,7 @@ def _add(writer: Any, batch: Any, part: int, num_ntypes: int) -> None:
 
 
 def _table(rows: Any, ids: Any, keys: tuple[str, ...], section: int) -> Any:
-    """Returns a stream of the ids, the further keys and the features of a section's rows."""
+    """Returns a stream of the ids, the other keys and the features of a section's rows."""
     import pyarrow
 
     columns = [pyarrow.array(ids), *(rows.column(rows.schema.get_field_index(k)) for k in keys)]
