@@ -20,18 +20,20 @@
 #include "graphd/sparse_optim.h"
 
 // Measures the steps of a trainer whose table of embeddings is four times as large as the memory
-// that graphd may use for it (--embedding_memory): 2.4 million rows of 128 floats with Adagrad.
-// A step reads 4,000 rows, passes their gradients back, and steps: a push has to have all its
-// pages, of 64 rows each, in memory at once.
+// that graphd may use for it (--embedding_memory): 2.4 million rows of 128 floats with Adagrad. A
+// step reads 4,000 rows, passes their gradients back, and steps: a push has to have all its pages,
+// of 64 rows each, in memory at once.
 //
-// The kernel would keep RocksDB's files in memory. So their cached pages are dropped before each
-// step, which is not timed: what is not in graphd's memory comes from the disk.
+// The kernel would keep RocksDB's files in memory. Their cached pages are therefore dropped before
+// each step, outside of the measured time, so that rows that are not in graphd's memory come from
+// the disk.
 //
 // "read_MB" and "written_MB" are what the daemon reads and writes per step, merging of files
-// included. "disk_rows/s" is the limit of a disk that only reads: 16 threads read as many bytes as
-// a table's page has at random places of a file of the table's size, without any cache. "of_disk"
-// is the rate of rows relative to it, and "disk_in_use" that of all bytes. "disk_of_table" is the
-// size of all files at the end, relative to the table's.
+// included. "disk_rows/s" is the limit of a disk that only reads: 16 threads read blocks of the
+// size of a table's page at random places of a file of the table's size, without any cache.
+// "of_disk" is the rate of rows relative to this limit, and "disk_in_use" is the rate of all bytes
+// relative to it. "disk_of_table" is the size of all files at the end, relative to the table's
+// size.
 
 namespace graphd::bench {
 namespace {

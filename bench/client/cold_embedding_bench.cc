@@ -24,9 +24,9 @@
 //
 // "cold_of_warm" is the time of the first epoch relative to that of the third. "cold_p99_of_p50"
 // compares steps within the first epoch, and "cold_first_ms" is the first step. "pages_s" is the
-// time that one thread takes to allocate the memory of rows and states, without anything else. This
-// is done before, because in a virtual machine, memory that was not used for a while may first have
-// to come from the host.
+// time that one thread takes to allocate the memory of rows and states, without anything else. It
+// is measured before the epochs, because in a virtual machine, memory that was not used for a while
+// may first have to come from the host.
 
 namespace graphd::bench {
 namespace {

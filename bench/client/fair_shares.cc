@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures how much a greedy job slows the steps of another job of the same daemon: the median and
-// the 90th percentile of the other's steps, alone and beside a job with eight connections that asks
-// for as much as it can. Both use RPC over the Unix socket. The clients of the greedy job run at a
-// lower priority, so that the daemon's turns are measured and not the kernel's. (Run it as root:
-// other users can only lower priorities.)
+// the 90th percentile of the other job's steps, alone and beside a job with eight connections that
+// asks for as much as it can. Both jobs use RPC over the Unix socket. The clients of the greedy job
+// run at a lower priority, so that the result shows how the daemon shares its time, not how the
+// kernel does. (Run it as root: other users can only lower priorities.)
 //
 // usage: fair_shares [SECONDS]
 #include <sys/resource.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the first batches after a session has attached, whose pages are not mapped yet, with
-// later ones: gathers of rows, and mini-batches. Pages are as
-// /sys/kernel/mm/transparent_hugepage/shmem_enabled says when it starts.
+// Compares the first batches of a new session, whose pages are not mapped yet, with later ones:
+// gathers of rows, and mini-batches. The setting in
+// /sys/kernel/mm/transparent_hugepage/shmem_enabled at the start of the program determines the size
+// of the pages.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -43,7 +44,8 @@ std::vector<double> RunSession(const Batch& batch) {
 }
 
 // Reports medians of all sessions. `one_ms`: the first batch; `first_ms`: the mean of the first 20;
-// `later_ms`: the median of the last 100; `lost_ms`: what all of them took beyond that.
+// `later_ms`: the median of the last 100; `lost_ms`: the time of all batches beyond what they would
+// take at `later_ms` each.
 void Measure(benchmark::State& state, const Batch& batch) {
   std::vector<std::vector<double>> sessions;
   for (auto _ : state) sessions.push_back(RunSession(batch));

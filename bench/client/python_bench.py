@@ -8,8 +8,8 @@ bench/client/loader_bench (C++) and by the package in one run.
 Lines "workers" give the throughput with sampler threads; the caller only reads what a trainer needs:
 features, labels and the structure of each block. Lines "no workers" give the additional time of a batch
 in Python if everything is done in sequence. Python's "for" keeps a batch until the next one is made,
-so that the two use different memory. C++ is measured with a loop that does the same ("holding"), to
-which "more" and "allowed" refer, and with one that does not.
+so two successive batches use different memory. C++ is measured with two loops: one that also keeps the
+batch ("holding"), to which "more" and "allowed" refer, and one that does not.
 
 The two languages alternate by epoch and load the same batches. The random placement of a process's
 memory changes the time by more than the difference that is measured; a line is therefore the median of

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the row cache of a trainer that reads everything over TCP: the bytes of an epoch on a
-// graph whose degrees follow a power law, with features of float32 that are stored as they are or
-// as float16, and reads of rows that are all cached, that are cached never, and without a cache.
-// Loopback is faster than any network, so that hits gain more in practice. Limits: a plain gather,
-// and a plain socket.
+// Measures the row cache of a trainer that reads everything over TCP. Counts the bytes of an epoch
+// on a graph whose degrees follow a power law, with features of float32 that are stored as they are
+// or as float16. Times reads of rows without a cache, and with one that has all of the rows or
+// none. Loopback is faster than any network, so that hits gain more in practice. The limits are a
+// plain gather and a plain socket.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -64,8 +64,9 @@ std::vector<int64_t> NodesByAccess(const DistGraph& graph) {
   return nodes;
 }
 
-// args: the cache's part of the feature's bytes that readers get, and the part of the cache that is
-// kept for the rows that an epoch reads most often, both in percent; the bytes of a stored number
+// args: the cache's size, in percent of the bytes of the feature as trainers read it; the
+// percentage of the cache that is kept for the rows that an epoch reads most often; the bytes of a
+// stored number
 void BM_Epoch(benchmark::State& state) {
   const DistGraph graph =
       Graph(kTableBytes / 100 * static_cast<uint64_t>(state.range(0)), state.range(2));
@@ -109,8 +110,8 @@ BENCHMARK(BM_Epoch)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
-// The first epoch, with a cache for all rows or none: threads that need the same rows at the same
-// time. args: threads, 1 with a cache
+// Measures the first epoch, with a cache for all rows or without one, while threads may need the
+// same rows at the same time. args: threads, 1 with a cache
 void BM_FirstEpoch(benchmark::State& state) {
   double row_bytes = 0, different = 0;
   for (auto _ : state) {
@@ -131,8 +132,9 @@ BENCHMARK(BM_FirstEpoch)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
-// The rows of a batch that earlier ones have, too: at most so many could threads request once that
-// make so many batches at the same time, and one more, without a cache. arg: batches before
+// Counts the share of a batch's rows that are also in one of the `batches` batches before it.
+// Without a cache, `batches` + 1 threads that make batches at the same time could share the
+// requests for at most this share of rows. arg: batches before
 void BM_RowsOfBatchesBefore(benchmark::State& state) {
   const DistGraph graph = Graph(0);
   double rows = 0, again = 0;

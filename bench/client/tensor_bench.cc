@@ -23,10 +23,11 @@
 // steps.
 //
 // "of_loop" is the rate relative to a plain loop over memory that does the same on one core,
-// measured before and after. "push_rows/s" and "push_of_loop" exclude the read for both;
-// "of_push_loop" excludes it for the loop only. "written" is the bytes that the daemon writes to
-// files per step. "staleness" is the number of steps that may be running. "write_back" is the time
-// between rounds of write-back: with 0 the daemon chooses; with 5 s a round is always running.
+// measured before and after. "push_rows/s" and "push_of_loop" exclude the read of rows, both from
+// the step and from the loop; "of_push_loop" excludes it from the loop only. "written" is the bytes
+// that the daemon writes to files per step. "staleness" is the number of steps that may be running.
+// "write_back" is the time between rounds of write-back: with 0 the daemon chooses; with 5 s a
+// round is always running.
 
 namespace graphd::bench {
 namespace {

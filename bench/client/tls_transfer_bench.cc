@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures reads of feature rows and sampling over TCP, in plaintext and with TLS, from two real
-// graphds with the same graph, in one run. The counter of_plaintext of a line with TLS is its ratio
-// to the line without, which comes before it.
+// graphds with the same graph, in one run. The counter of_plaintext of a benchmark with TLS relates
+// its rate to that of the same benchmark in plaintext, which runs before it.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 

@@ -29,7 +29,8 @@ void BM_Gather(benchmark::State& state) {
   const auto count = static_cast<size_t>(state.range(1));
   std::vector<std::vector<int64_t>> ids;
   for (uint64_t i = 0; i < 8; i++) ids.push_back(RandomIds(count, kNodes, i));
-  // The minimum seconds per row: a local gather; over a socket also the plain pipeline.
+  // The minimum seconds per row: a local gather or, over a socket, the plain pipeline if that is
+  // slower.
   double row_seconds = RandomRowNs(kTableBytes, kRowBytes) / 1e9;
   if (transport != Transport::kAuto) {
     row_seconds = std::max(row_seconds,

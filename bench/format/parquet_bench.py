@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Times how graphctl partition reads the same edges as Parquet and as CSV, beside what reads alone
-take on this machine: pyarrow's of the Parquet file, and one of the CSV's bytes.
+"""Times how graphctl partition reads the same edges as Parquet and as CSV, and compares it with bare
+reads on this machine: pyarrow decodes the Parquet file, and the CSV's bytes are read.
 
     build/python/bin/python3 bench/format/parquet_bench.py [--edges N] [--build DIR] [--work DIR]
 
-The edges (default 10 million, between a tenth as many nodes) have a feature of float32. The files
+The edges (default 10 million, with a tenth as many nodes) have a feature of float32. The files
 are in a temporary folder in --work.
 """
 

@@ -69,7 +69,7 @@ enter_cgroup() {
     return
   fi
   echo "${memory}G" >"$cgroup/memory.limit_in_bytes"
-  watch "$dir/rss" & watcher=$!  # stays outside
+  watch "$dir/rss" & watcher=$!  # the watcher stays outside of the cgroup
   echo $$ >"$cgroup/cgroup.procs"
 }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures graphd.spark on a standalone cluster of Spark on this machine: what each edge costs in
-processor time, bytes shuffled and disk, and a task in memory. Prints the time of graphctl partition for
-the same graph, and of copying the output, beside it.
+"""Measures graphd.spark on a standalone cluster of Spark on this machine: the processor time, the bytes
+shuffled and the disk space per edge, and the memory of a task. Also prints the time that graphctl
+partition takes for the same graph, and the time of copying the output.
 
 usage: PYTHONPATH=BUILD/python build/python/bin/python3 bench/format/spark_bench.py --bin BUILD/bin
            [--nodes N] [--edges E] [--features F] [--parts P] [--method METHOD] [--scratch DIR]
@@ -56,7 +56,7 @@ def size_of(folder):
 
 
 def processor_seconds(cluster):
-    """Returns what the processes of the cluster have used, and their children that have ended."""
+    """Returns the processor time of the cluster's processes and of their children that have ended."""
     ticks = os.sysconf("SC_CLK_TCK")
     groups = {process.pid for process in cluster.processes}
     total = 0

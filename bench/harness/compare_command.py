@@ -40,7 +40,7 @@ examples:
   bench/compare --write_docs RUN.json        # writes the page from the results of an earlier run"""
 
 SLUGS = dict(zip(("dgl", "dgl_local", "graphbolt", "pyg", "graphlearn", "graphd"), SYSTEMS))
-# The modules of the systems without servers, which have their names, and what each can do.
+# The systems without servers, by the names of their modules, and what each can measure.
 MEASURES = {
     **dict.fromkeys(("dgl_local", "graphbolt", "pyg"), LOCAL),
     "graphlearn": ("sample_2", "sample_3", "rows_local"),
@@ -158,7 +158,7 @@ def show(run):
 
 
 def chosen_systems(text):
-    """Returns the short names of the systems to measure. Exits if there is none of a name."""
+    """Returns the short names of the systems to measure. Exits if one of them is unknown."""
     chosen = text.split(",")
     unknown = [each for each in chosen if each not in SLUGS]
     if unknown:

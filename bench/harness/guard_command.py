@@ -73,7 +73,7 @@ def parser():
 
 def kernels(build, pattern, older):
     """Returns {path of a program: filter for its kernels that match}. Exits if there is none. With
-    `older`, the build may be from before there were all programs."""
+    `older`, the build may lack the programs that were added after it."""
     found, names = {}, []
     for name, all_kernels in KERNELS.items():
         if older and name != OLDEST and not has(build, [name]):

@@ -25,7 +25,7 @@ PROGRAMS = {
     "inference_bench": "layerwise inference, compared with the bare gather and computation",
     "parquet_bench": "graphctl partition's reading of Parquet and CSV, compared with reads alone",
 }
-# Those that are written in Python: name -> file below bench, and what they need of a build.
+# The programs that are written in Python: name -> file below bench, and what they need of a build.
 SCRIPTS = {
     "python_bench": ("client/python_bench.py", ("loader_bench", "graphd_python")),
     "inference_bench": ("client/inference_bench.py", ("graphd_python",)),
@@ -58,7 +58,7 @@ SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 class Interrupted(Exception):
-    """Ctrl-C while a program ran. What it measured before was passed on."""
+    """Ctrl-C while a program ran. The lines that it had measured before were already passed on."""
 
 
 def ratio_name(counters):
@@ -88,7 +88,7 @@ def line_of(program, entry):
     )
     if entry.get("label"):
         line["label"] = entry["label"]
-    # A rate of a plain loop is a limit, not a result. Rows say more than bytes.
+    # A rate of a plain loop is a limit, not a result. A rate in rows says more than one in bytes.
     rates = [name for name in counters if name.endswith("/s") and "loop" not in name]
     rate = next((name for name in rates if name != "bytes/s"), rates[0] if rates else None)
     ratio = ratio_name(counters)

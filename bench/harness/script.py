@@ -15,7 +15,8 @@ def add_options(parser):
 
 
 def chosen(args, names):
-    """Returns those of the names of benchmarks that are wanted, or none after it has listed them."""
+    """Returns the names of the wanted benchmarks. If they are only to be listed, prints them and returns
+    none."""
     found = [name for name in names if re.search(args.benchmark_filter or ".", name)]
     if args.benchmark_list_tests:
         print("\n".join(found))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs small kernels that bench/guard counts the instructions of, besides those of sampling_bench:
-// the gathering of rows, the writing and reading of a hop request, and the updates of a push.
-// Their data is small and they run in one thread, so that valgrind counts the same each time. Each
-// is compared with a plain loop over the same data, after the loop that bench/guard counts.
+// Runs small kernels whose instructions bench/guard counts, besides those of sampling_bench: the
+// gathering of rows, the writing and reading of a hop request, and the updates of a push. Their
+// data is small and they run in one thread, so that valgrind counts the same each time. After the
+// loop that bench/guard counts, each is compared with a plain loop over the same data.
 #include <benchmark/benchmark.h>
 #include <capnp/message.h>
 #include <time.h>

@@ -17,11 +17,11 @@ FORWARDED = (signal.SIGINT, signal.SIGTERM)
 
 def run(nice: int, work: Callable[[], int]) -> int:
     """Runs `work` in a child with a priority and a session of its own, and returns its exit code; after
-    a signal, 128 and its number.
+    a signal, 128 plus the signal's number.
 
-    The kernel shares processors between sessions first, if it has autogroups, so that the session needs
-    the priority, too. The caller's own priority and session stay as they are, so that Ctrl-C still
-    reaches it; it passes signals on, and the child ends if the caller does.
+    A kernel with autogroups shares processors between sessions first, so the session needs the priority,
+    too. The caller's own priority and session stay as they are, so that Ctrl-C still reaches the caller.
+    The caller passes signals on to the child, and the child ends if the caller does.
     """
     caller = os.getpid()
     sys.stdout.flush()
@@ -50,7 +50,8 @@ def run(nice: int, work: Callable[[], int]) -> int:
 
 
 def begin(nice: int, caller: int) -> None:
-    """Gives this process a session, a priority as far as it may have it, and the end of its caller."""
+    """Gives this process its own session and, if that is allowed, the priority. Makes it end with its
+    caller."""
     end_with_parent(signal.SIGTERM)
     if os.getppid() != caller:
         os._exit(1)  # The caller ended before the line above.

@@ -75,7 +75,7 @@ def carry(ends: dict[int, int], delay: float) -> None:
 def main() -> None:
     end_with_parent(signal.SIGKILL)
     # Frames have to pass on time even while daemons and trainers use all processors. A process of a
-    # real-time class is scheduled before these.
+    # real-time class is scheduled before such ordinary processes.
     os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     bridge, delay, names = sys.argv[1], float(sys.argv[2]), sys.argv[3:]
     ends: dict[int, int] = {}

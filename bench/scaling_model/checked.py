@@ -98,7 +98,8 @@ def numbers(
     whole: bool = False,
     why: str = "",
 ) -> tuple[Any, ...]:
-    """Returns so many numbers. `why` ends the sentence that says how many are expected."""
+    """Returns a list of numbers: `count` of them, if that is given. `why` ends the sentence that says
+    how many are expected."""
     found = several(values, key)
     if count is not None and len(found) != count:
         raise wrong(key, found, f"a list of {count} numbers{why}")

@@ -22,8 +22,8 @@ from scaling_model.workload import Message, Round, Workload, messages, rounds, s
 PAYLOAD, FRAME = 1448.0, 1514.0
 WIRE = 24.0  # preamble, checksum and gap, which a real cable has in addition
 ACKNOWLEDGEMENT = 66.0 / 20  # for each frame, in the other direction; receivers join frames
-# A message passes a port in pieces, and the next port piece by piece; other messages come in between.
-# The messages of a round to all machines have so many pieces together.
+# A message passes a port in pieces, each of which goes on to the next port at once; pieces of other
+# messages come in between. The messages of a round to all machines have at most PIECES pieces together.
 PIECES, LEAST_PIECE = 64, 4096
 MOST_MACHINES = 9  # machines that are simulated one by one
 
@@ -65,8 +65,8 @@ class Outcome:
 
     @property
     def bottleneck(self) -> str:
-        """Returns what limits the rate: links, processors, or that trainers do one thing after the
-        other, so that more workers would help."""
+        """Returns what limits the rate: "link", "processor", or "trainers" if trainers do one thing
+        after the other, so that more workers would help."""
         if self.link_use >= 0.85 and self.link_use >= self.core_use:
             return "link"
         return "processor" if self.core_use >= 0.85 else "trainers"
@@ -149,7 +149,7 @@ class Simulation:
     def outcome(self) -> Outcome:
         skipped = max(1, self.steps // 4)
         begin = max(trainer.ends[skipped - 1] for trainer in self.trainers)
-        # Until the first trainer has done all of its steps, every one of them is at work.
+        # All trainers work until the first one has done all of its steps.
         end = min(trainer.ends[self.steps - 1] for trainer in self.trainers)
         rate = sum(rate_of(trainer.ends, begin, end) for trainer in self.trainers)
         every = self.cluster.machines * self.cluster.trainers
@@ -270,8 +270,9 @@ class Simulation:
 
 
 def wire_bytes(payload: float, extra: float) -> float:
-    """Returns the bytes that a payload takes on a link, with the acknowledgements that flows in the
-    other direction cause, which are as many where every machine both asks and answers."""
+    """Returns the bytes that a payload takes on a link, with the acknowledgements of the data that
+    flows in the other direction. These are as many as for the payload itself, because every machine
+    both asks and answers."""
     frames = payload / PAYLOAD
     return payload + max(1.0, frames) * (FRAME - PAYLOAD + extra) + frames * ACKNOWLEDGEMENT
 

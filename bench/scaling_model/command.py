@@ -181,7 +181,7 @@ def compared(
     """Measures, and compares predictions with it."""
     from scaling_model import recorded, validate
 
-    # A page shows more of a file than its service times.
+    # The page shows more of the file than its service times, so more of it is checked.
     check = service_times.of if args.write_docs is None else recorded.check_measured
     measured = (
         inputs.measured_values(args.times, check)

@@ -105,7 +105,7 @@ class Cores:
         self.clock = clock
         self.count = count
         self.busy_seconds = 0.0  # of one core
-        self._served = 0.0  # the processor time that a task would have had that was always there
+        self._served = 0.0  # processor time that a task would have had if it was always there
         self._updated = 0.0
         self._tasks: list[tuple[float, int, Event]] = []
         self._numbered = 0
@@ -190,8 +190,8 @@ class Thread:
 
 class Port:
     """One direction of a network interface. The flows that have something to send share it evenly by
-    bytes, chunk by chunk (start-time fair queueing); one that had nothing for a while comes first, so
-    that short messages do not wait for long ones, as with fq_codel."""
+    bytes, chunk by chunk (start-time fair queueing). A flow that had nothing to send for a while comes
+    first, so that short messages do not wait for long ones, as with fq_codel."""
 
     def __init__(self, clock: Clock, bytes_per_second: float) -> None:
         self.clock = clock

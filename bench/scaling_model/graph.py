@@ -24,7 +24,7 @@ NAME = "scaling"
 SHAPE = "shape.json"  # the file that says what a folder has
 METHODS = ("random", "communities")
 Ids = Any  # an array of int64
-partitioned: set[tuple[str, str]] = set()  # the part configs of this process, and the programs
+partitioned: set[tuple[str, str]] = set()  # part configs that this process made, by which graphctl
 
 
 def make(folder: str, nodes: int, degree: int, outside: float) -> None:
@@ -75,9 +75,9 @@ def assignment(count: int, parts: int, method: str) -> Ids:
 
 
 def partition(folder: str, graphctl: str, parts: int, method: str) -> tuple[str, float]:
-    """Partitions the graph, unless this process has done so: the format is that of `graphctl`, so that
-    partitions of an earlier build may be different. Returns the part config and the share of its
-    edges that join two partitions."""
+    """Partitions the graph, unless this process has done so: partitions of earlier processes may have
+    been made by another build of `graphctl`, in another format. Returns the part config and the share
+    of its edges that join two partitions."""
     output = os.path.join(folder, f"{method}-{parts}")
     config = os.path.join(output, f"{NAME}.json")
     edges = np.load(os.path.join(folder, "edges.npy"), mmap_mode="r")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hosts in network namespaces, whose links a bridge joins and tc shapes. It needs root.
 
-Each host has eth0. htb limits what leaves it at its own end, and what comes in at the bridge's, with a
-queue for each peer and direction of requests, which share the link evenly, as flows do with Debian's
-fq_codel. Where the kernel has netem, that delays what leaves a host; elsewhere a cable does
-(scaling_model.cable).
+Each host has an interface eth0. The qdisc htb limits the rate of both directions: at eth0 for what
+leaves the host, and at the bridge's end of the link for what comes in. It has a queue for each peer and
+direction of requests. The queues share the link evenly, as flows do with Debian's fq_codel. If the
+kernel has netem, that delays what leaves a host; otherwise a cable does (scaling_model.cable).
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ from typing import Any
 
 PORT = 30050  # the port of all daemons
 SCHEDULER_CLOCK = 2  # CPUCLOCK_SCHED of the kernel: nanoseconds that the scheduler counts
-# A segment of TCP passes a limit as a whole, and its time is charged to the next one. Segments of the
-# usual 64 KiB would give each message its last 64 KiB for nothing, so that they are shorter: no longer
-# than the link sends in TIMER_SECONDS, and at most MOST_FRAMES, also without a limit.
+# A segment of TCP passes a limit as a whole, and only the next segment waits for the time that it takes.
+# With segments of the usual 64 KiB, the last 64 KiB of each message would take no time. Segments are
+# therefore shorter: no longer than the link sends in TIMER_SECONDS, and at most MOST_FRAMES, also
+# without a limit.
 MOST_FRAMES, FRAME_BYTES = 11, 1448
 QUANTUM = MOST_FRAMES * FRAME_BYTES  # bytes of a queue's turn
 TIMER_SECONDS = 1e-4
 QUEUE = 4 << 20  # bytes that wait in a queue before packets are dropped
-# The model takes windows of TCP to be open, as they are with these algorithms when nothing is lost. The
-# kernel lets network namespaces choose only those of net.ipv4.tcp_allowed_congestion_control.
+# The model assumes that TCP's windows never limit the rate, which holds for these algorithms when
+# nothing is lost. The kernel lets network namespaces choose only those of
+# net.ipv4.tcp_allowed_congestion_control.
 ALGORITHMS = ("cubic", "reno")
 
 
@@ -55,7 +57,7 @@ def has_netem() -> bool:
 
 
 def congestion_control(namespace: str) -> str:
-    """Chooses the first of ALGORITHMS that is allowed in a namespace; returns the one that it has."""
+    """Sets the first of ALGORITHMS that is allowed in a namespace, and returns it."""
     name = "net.ipv4.tcp_congestion_control"
     for algorithm in ALGORITHMS:
         with contextlib.suppress(HostsError):
@@ -159,7 +161,7 @@ class Hosts:
         handle = "2:"
         tc("qdisc", "add", *(["parent", parent] if parent else ["root"]), "handle", handle, "htb")
         full = f"{self.rate:.0f}bit"
-        # A link that was idle may send at once as little as the kernel's timers allow.
+        # After a pause, a link may send this many bytes at once, as few as the kernel's timers allow.
         most = str(max(3000, round((self.rate or 0) / 8 * TIMER_SECONDS)))
         burst = ["burst", most, "cburst", most, "quantum", str(QUANTUM)]
         tc("class", "add", "parent", handle, "classid", "2:1", "htb", "rate", full, "ceil", full,

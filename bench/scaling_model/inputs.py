@@ -39,8 +39,8 @@ def measured_part(values: Any) -> Any:
 def measured_values(
     path: str, check: Callable[[Any], object] = service_times.of
 ) -> dict[str, Any]:
-    """Returns what a file of measure or validate has of measure, with valid service times; `check` may
-    ask for more."""
+    """Returns the result of measure in a file of measure or validate. `check` checks it: at least the
+    service times."""
 
     def parse(values: Any) -> dict[str, Any]:
         found = measured_part(values)
@@ -56,7 +56,7 @@ def times_of(path: str | None) -> Measured:
 
 
 def batches_of(path: str) -> Batches:
-    """Reads a profile, and the cut of the graph that it is of."""
+    """Reads a profile, and the cut of the graph that it describes."""
 
     def parse(values: Any) -> Batches:
         profile = Profile.read(values)

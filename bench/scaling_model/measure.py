@@ -45,7 +45,7 @@ class Plan:
 
 
 def median(found: list[Observed]) -> Observed:
-    """Returns the one with the median of the processor times, among those with little disturbance."""
+    """Returns the result with the median processor time, among those with little disturbance."""
     ordered = sorted(
         least_disturbed(found), key=lambda each: each.trainer_seconds + each.daemon_seconds
     )

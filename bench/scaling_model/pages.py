@@ -86,7 +86,8 @@ def summary(run: dict[str, Any]) -> str:
 
 
 def work(run: dict[str, Any]) -> list[str]:
-    """Says of each case that is off by more whether it took more processor time or waited longer."""
+    """Says of each case with an error of LIMIT or more how much processor time it took, and how much was
+    predicted."""
     found = []
     for case in run["cases"]:
         if abs(case["error"]) < LIMIT or "processor_seconds" not in case:

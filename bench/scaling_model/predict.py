@@ -91,7 +91,7 @@ def choices(
     hit_rates: Sequence[float],
     batches: Sequence[Batches],
 ) -> list[Choice]:
-    """Returns all combinations, each once. Without `cuts`, that of the batches is taken."""
+    """Returns all combinations, each once. Without `cuts`, the cut of the batches is taken."""
     found = [
         Choice(rate, each.cut if cuts is None else cut, width, hit_rate, each)
         for rate, cut, width, hit_rate, each in itertools.product(

@@ -28,7 +28,7 @@ def read_case(values: Any) -> Case:
     checked.numbers(values, "repeats", least=1e-9)
     for key in ("cut", "hit_rate", "disturbance"):
         checked.number(values, key, 0, 1)
-    # Runs that were recorded before there were these have none of them.
+    # Runs that were recorded by earlier versions lack processor times and the algorithm.
     if "processor_seconds" in values:
         for key in ("processor_seconds", "cable_seconds"):
             checked.number(values, key)
@@ -49,8 +49,8 @@ def read_case(values: Any) -> Case:
 
 
 def check_line(values: Any) -> bool:
-    """Checks a line of what the service times were fitted to; returns whether it has such a time.
-    Throws checked.InvalidError."""
+    """Checks a line of the measurements to which the service times were fitted; returns whether it has a
+    fitted time above 0. Throws checked.InvalidError."""
     found = False
     for part in ("trainer", "daemon"):
         fitted = checked.number(values, f"fitted_{part}")

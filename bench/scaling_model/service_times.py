@@ -25,8 +25,8 @@ class TrainerTimes:
 
     batch: float = 0.0  # for each mini-batch
     round: float = 0.0  # for each round of messages
-    # For each edge and row, by the binary logarithm of the batch's nodes above CACHED_NODES: what is
-    # read and written again no longer fits the processor's caches.
+    # For each edge and row, times the binary logarithm of the ratio of the batch's nodes to
+    # CACHED_NODES: the data of larger batches no longer fits the processor's caches.
     far_edge: float = 0.0
     far_row: float = 0.0
     seed: float = 0.0  # for each node whose edges are sampled from mapped memory
@@ -62,7 +62,7 @@ class ServiceTimes:
     # Seconds between the sending of a request and its answer in which no processor works for it:
     # threads are woken.
     wake: float
-    variation: float  # the standard deviation of a batch's time, by its mean
+    variation: float  # the standard deviation of a batch's time, divided by its mean
 
 
 # The number of times that each piece of work of TrainerTimes or DaemonTimes is done.

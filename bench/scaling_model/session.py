@@ -28,7 +28,7 @@ class Observed:
     batches_per_second: float  # the sum of all trainers
     trainer_seconds: float  # processor time
     daemon_seconds: float  # the sum of all daemons
-    variation: float  # standard deviation of the time between batches of a trainer, by its mean
+    variation: float  # standard deviation of the time between a trainer's batches, over its mean
     frontier: list[float]
     edges: list[float]
     local: list[float]

@@ -14,8 +14,8 @@ from scaling_model import checked
 MIB = 1 << 20
 MOST_MESSAGES = 4096  # of rows in a round from one machine: the time of a simulation grows with them
 MOST_SEEDS = MOST_MESSAGES << 12  # likewise: a daemon divides them into slices
-# Those of libclient/client: larger rows do not travel with a hop, but in pieces over a connection of
-# their own (routing/hop_executor.cc, link/row_calls.h).
+# The limits of libclient/client: rows of more bytes than ROWS_WITH_HOP do not travel with a hop, but in
+# pieces over a connection of their own (routing/hop_executor.cc, link/row_calls.h).
 ROWS_WITH_HOP, PIECE = 4 * MIB, 2 * MIB
 # The bytes of a message beside its arrays: Cap'n Proto's call, the answer, and the Finish after it.
 REQUEST_BYTES, ANSWER_BYTES = 300.0, 120.0
@@ -65,9 +65,10 @@ class Workload:
 
 
 class Growth:
-    """The number of different nodes that some draws of neighbours find, as shares of a graph's nodes:
-    through the points of a profile, and straight between them by logarithms. A part of the graph is
-    taken to be like the whole: half of the draws finds half of the nodes in half of the graph."""
+    """The number of different nodes that some draws of neighbours find. The curve goes through the
+    points of a profile, and is straight between them on logarithmic axes. Both numbers are shares of a
+    graph's nodes, because a part of the graph is taken to be like the whole: half of the draws finds
+    half of the nodes in half of the graph."""
 
     def __init__(self, profile: Profile) -> None:
         draws = list(itertools.accumulate(profile.edges, initial=profile.frontier[0]))
@@ -146,8 +147,9 @@ class Round:
 
 def rounds(work: Workload, others: int, shares: Sequence[float]) -> list[Round]:
     """Returns the rounds of a mini-batch: a hop per layer, and one for the remaining rows. Rows of
-    nodes that a hop found travel with the next one (client/sampling/feature_rows.h). `shares` are those
-    of the new nodes of each round that are local; the rest is on `others` machines alike."""
+    nodes that a hop found travel with the next one (client/sampling/feature_rows.h). `shares` has
+    the share of each round's new nodes that are local; the rest is spread evenly over `others`
+    machines."""
     profile = work.profile
     found = []
     own = 0.0  # nodes of the frontier on the trainer's machine
@@ -225,7 +227,7 @@ def messages(work: Workload, part: Part) -> list[Message]:
         rows = row_bytes = 0.0
     if not part.seeds and not rows:
         return apart
-    # A hop names the rows of its seeds by their position; without rules there are ids.
+    # A hop asks for the rows of its own seeds by their positions. A request without seeds has the ids.
     if not part.seeds:
         asked += rows * ID_BYTES
     hop = Message(asked, answered + row_bytes, part.seeds, part.edges, rows, False)

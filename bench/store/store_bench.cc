@@ -273,8 +273,8 @@ void BM_MappedRead(benchmark::State& state) {
 }
 BENCHMARK(BM_MappedRead)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-// Measures the same reads from own memory, mapped alike, without sequence locks: the cost of a
-// gather.
+// Measures the same reads from this process's own memory, mapped in the same way, without sequence
+// locks: the cost of a gather.
 void BM_BareGather(benchmark::State& state) {
   std::vector<float> out(kPushRows * kElements);
   Arena arena("gather", {kTableRows, kElements * sizeof(float), 0});

@@ -56,7 +56,7 @@ class ServedGraph {
   Options ClientOptions(Transport transport) const;
   pid_t pid() const noexcept { return pid_; }
   const std::string& directory() const noexcept { return directory_; }
-  // Kills the process with SIGKILL, starts another one and returns when that serves.
+  // Kills the process with SIGKILL, starts another one and waits until it serves.
   void KillAndStartAgain();
 
  private:

@@ -15,13 +15,13 @@ double RandomReadNs(size_t bytes);
 // Returns the nanoseconds per random row of `row_bytes` copied from a table of `bytes` on 2 MiB
 // pages, with prefetch: a gather without any overhead.
 double RandomRowNs(size_t bytes, size_t row_bytes);
-// Returns the bytes per second of memcpy, a plain socket and memcpy that work in parallel on pieces
-// of 1 MiB: the upper bound for an RPC of gathered rows. `tcp`: over loopback TCP, otherwise a Unix
-// socket.
+// Returns the bytes per second of a pipeline of memcpy, a plain socket and another memcpy, which
+// work in parallel on pieces of 1 MiB: the upper bound for an RPC of gathered rows. `tcp`: over
+// loopback TCP, otherwise a Unix socket.
 double SocketPipelineBytesPerSecond(bool tcp);
 // Returns the bytes per second of reads of `block` bytes at random places of a new file of
-// `file_bytes` in `directory`, without the kernel's cache, by as many threads as disks serve at
-// once (16).
+// `file_bytes` in `directory`, without the kernel's cache, by 16 threads, as many as disks serve at
+// once.
 double RandomDiskBytesPerSecond(const std::string& directory, size_t file_bytes, size_t block);
 // Returns the microseconds of a round trip of 8 bytes over a plain socket.
 double SocketRoundTripUs(bool tcp);

@@ -144,20 +144,22 @@ def close(iterator):
 
 
 def epochs(job, model, batches_of_epoch):
-    """Trains an epoch of node classification; yields its seconds, those of them that the model took,
-    and those that the model takes alone. batches_of_epoch() yields (arguments of the model, labels).
-    Some batches are trained before, to warm up.
+    """Trains an epoch of node classification; yields its seconds, the part of them in which the model
+    computed, and the seconds in which the model computes alone. batches_of_epoch() yields (arguments of
+    the model, labels). Some batches are trained before, to warm up.
 
-    Loaders and servers that work meanwhile take processors, caches and bandwidth from the model. So it
-    also computes with batches that are prepared before: some of them, because those of an epoch take
-    more memory than there is, whose time is that of the epoch by their share of its nodes."""
+    Loaders and servers that work meanwhile take processors, caches and bandwidth from the model. The
+    model therefore also computes alone, with batches that are prepared before. They are a part of the
+    epoch's batches, because all of them take more memory than there is; their time is scaled to the
+    epoch's number of nodes."""
     import torch
     import torch.nn.functional as F
 
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
 
     def train(batches):
-        """Returns the seconds, those of the model, and the numbers of right predictions and nodes."""
+        """Returns the seconds in all and in the model, and the numbers of right predictions and
+        nodes."""
         begin, compute, correct, seen = time.perf_counter(), 0.0, 0, 0
         for inputs, labels in batches:
             start = time.perf_counter()
@@ -180,7 +182,7 @@ def epochs(job, model, batches_of_epoch):
     yield "epoch_accuracy", correct / seen
     batches = batches_of_epoch()
     prepared = list(itertools.islice(batches, PREPARED_BATCHES))
-    batches.close()  # with it end the workers of its loader
+    batches.close()  # also ends the workers of its loader
     _, alone, _, seen = train(prepared)
     yield "epoch_compute", alone * nodes / seen
 
@@ -192,7 +194,7 @@ def embedding_rates(job, create):
 
     Some systems give an embedding its memory and first values when they create it, and others in the
     steps that follow. So the creation is part of the cold rate. In a virtual machine whose host takes
-    free memory back, most of it is the time in which the host returns that memory."""
+    free memory back, most of the creation's time passes until the host has returned that memory."""
     import torch
 
     draw = np.random.default_rng(1)
@@ -212,7 +214,7 @@ def embedding_rates(job, create):
         own.append(time.process_time() - used)
     quarter = EMBEDDING_STEPS // 4
     yield "embedding_pull", EMBEDDING_ROWS / statistics.median(pulls[-quarter:])
-    # The means count the slow steps, too: a cold step now and then loads pages.
+    # Means instead of medians, because some steps are slow, such as cold ones that load pages.
     yield "embedding_step_cold", EMBEDDING_ROWS * quarter / (created + sum(steps[:quarter]))
     yield "embedding_step", EMBEDDING_ROWS / statistics.mean(steps[-quarter:])
     yield "embedding_created", created

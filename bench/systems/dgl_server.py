@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server of DGL, which takes everything from its environment, and what trainers name in it."""
+"""A server of DGL, which takes all settings from its environment, and a function that trainers name."""
 
 import os
 

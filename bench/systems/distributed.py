@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measurements that graphd and DGL's distributed layer share, because their names are the same."""
+"""The measurements of both graphd and DGL's distributed layer, which have the same interface."""
 
 import resource
 import time

@@ -17,9 +17,9 @@ from harness.paths import WORK
 class Environment:
     """An environment below build/bench/environments.
 
-    Without those packages that are `required`, nothing can be measured in it. Systems can be measured
-    without the `optional` ones, or these have no build for this PyTorch; those that are compiled take
-    some minutes each.
+    Without the `required` packages, nothing can be measured in it. The `optional` packages may be
+    missing, because systems can be measured without them, or because there is no build of them for this
+    PyTorch. Packages that are compiled take some minutes each.
     """
 
     name: str
@@ -40,7 +40,7 @@ PEERS = Environment(
     ("torch==2.2.1", "dgl==2.1.0", "torchdata==0.7.1", "numpy<2", "pandas", "pyyaml", "pydantic",
      "psutil", "torch_geometric==2.8.1", "wheel", "setuptools<70"),
     ("torch-scatter==2.1.2", "torch-sparse==0.6.18", "pyg-lib"))  # fmt: skip
-# Its wheel has symbols of a later PyTorch than DGL 2.1 can be imported with.
+# The wheel of graphlearn-torch needs symbols of a later PyTorch than DGL 2.1 can be imported with.
 GRAPHLEARN = Environment(
     "graphlearn", ("torch==2.4.1", "torch_geometric==2.8.1", "numpy<2"), ("graphlearn-torch==0.2.4",)
 )

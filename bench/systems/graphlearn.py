@@ -8,8 +8,8 @@ import types
 import torch
 import torch_geometric  # noqa: F401  (it looks for a whole torch_sparse, before it is replaced)
 
-# graphlearn_torch imports it to convert edges from COO. Ours are in CSC, so that nobody has to wait
-# for half an hour until it is compiled.
+# graphlearn_torch imports torch_sparse to convert edges from COO. Our edges are in CSC, so an empty
+# module serves as well, and nobody has to wait for half an hour until torch_sparse is compiled.
 sys.modules["torch_sparse"] = types.ModuleType("torch_sparse")
 
 import graphlearn_torch as glt  # noqa: E402

@@ -163,7 +163,7 @@ def _write(comparison, epochs, data):
 
 
 def reasons(run, kind, heading, form):
-    """Returns a section with a line per reason, of all systems that it is true of."""
+    """Returns a section with a line per reason, which names all systems to which it applies."""
     rows = {}
     for of, title, system, text in results.failures(run):
         if of == kind:

@@ -14,7 +14,7 @@ def value(results, system, name):
 
 def fill(results, systems, missing=None):
     """Adds what is missing, so that every system has a value, an error or a reason in every row.
-    `missing` is the result of what should have been measured."""
+    `missing` is the result where a value should have been measured but was not."""
     for system in systems:
         known = results.setdefault(system, {})
         for row in ROWS:
@@ -53,7 +53,8 @@ def derived_limits(limits, results):
 
 def made(results, limits, systems, **facts):
     """Returns the result: facts (the machine, the command, ...), the rows with a value, an error or a
-    reason for each system, and what else was measured to explain graphd's: limits and parts."""
+    reason for each system, and what explains graphd's values: the limits, and graphd's other results as
+    parts."""
     limits = derived_limits(limits, results)
     rows = []
     for row in ROWS:

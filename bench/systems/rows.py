@@ -5,7 +5,7 @@ import dataclasses
 
 SYSTEMS = ("DGL distributed", "DGL local", "GraphBolt", "PyG", "graphlearn-torch", "graphd")
 OURS = "graphd"
-# Random reads per second of the machine for which the targets of what is bound by them were set.
+# The random reads per second of the machine for which the targets that are scaled by them were set.
 REFERENCE_READS = 60e6
 SHARE, SCALED = "a share of the limit", "scaled to the machine"
 EMBEDDING_COLUMNS, EMBEDDING_ROWS, EMBEDDING_STEPS = 128, 10_000, 400

@@ -101,8 +101,8 @@ class Sessions:
         return given
 
     def trained(self, system, module, measures, server, rename=str, **variables):
-        """Measures a trainer beside a server; first what a process does when it starts, each thing as
-        the median of several processes where the servers take several."""
+        """Measures a trainer beside a server. The measures of a new process (FRESH) come first; each is
+        the median of several processes, if the servers can serve several trainers in turn."""
         if server.trainers == 1:
             self.measure(system, module, [*FRESH, *measures], server, rename, **variables)
             return
@@ -120,7 +120,7 @@ class Sessions:
         self.measure(system, module, measures, server, rename, **variables)
 
     def guarded(self, system, names, act):
-        """Calls act(); an exception is the result of those names that have none yet."""
+        """Calls act(). An exception becomes the result of each of `names` that has none yet."""
         try:
             act()
         except Exception as error:
@@ -192,7 +192,7 @@ class Sessions:
     # Servers.
 
     def bytes_per_edge(self, system, count):
-        """Returns bytes per edge of a graph that takes so many with its features and labels."""
+        """Returns the bytes per edge of a graph that takes `count` bytes with features and labels."""
         label = 1 if system == OURS else 8  # graphd stores integers in as few bytes as they need
         features = self.shape["nodes"] * (4 * self.shape["columns"] + label)
         return (count - features) / self.shape["edges"]
@@ -247,8 +247,8 @@ class Sessions:
         self.guarded(system, [over_tcp(name) for name in (*FRESH, *to_two)], two)
 
     def without_original_ids(self):
-        """Measures the bytes of an edge of graphd's without its id in the input. Files and memory are
-        alike."""
+        """Measures the bytes that graphd stores per edge without the edge's id in the input. Files are
+        measured, because memory has the same contents."""
         output = os.path.join(self.work, "without-original-ids")
         command = self.partition_command(self.graph, 1, "native", output)
         self.timed([*command, "--edge_orig_id", "no"], os.path.join(self.logs, "without-ids.log"))

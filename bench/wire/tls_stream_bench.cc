@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures one loopback TCP connection between two threads: plaintext, graphd's TlsStream, and
-// kj::TlsContext of libkj-tls, beside which TlsStream has to show that it is worth having.
+// kj::TlsContext of libkj-tls, which TlsStream must outperform to be worth having.
 #include <benchmark/benchmark.h>
 #include <kj/async-io.h>
 #include <kj/compat/tls.h>
