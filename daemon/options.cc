@@ -200,7 +200,7 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
   app.add_option(Both("allow_operate"), options.access.operators,
                  StrCat("Who may also restore and delete checkpoints and stop graphd: ", who,
                         " (graphd's own user always, and its group of the same name "
-                        "without any of these options)"))
+                        "if no list names a user, a group or all)"))
       ->allow_extra_args(false);
   app.add_option(Both("weight"), options.access.weights,
                  "The share of somebody's jobs while several are served: user:NAME=WEIGHT, "

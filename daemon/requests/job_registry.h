@@ -103,8 +103,8 @@ class JobRegistry {
   static void CheckSizes(const std::string& job_id, const std::string& secret);
 
   // Adds a member. The first member of a job decides the job's secret and user, which are
-  // remembered for kRememberSeconds after the last member has left, because the job's tensors exist
-  // for so long. `on_end`, if given, is called without the lock when an operator ends the job, or
+  // remembered for kRememberSeconds after the last member has left, which is longer than the job's
+  // tensors then exist. `on_end`, if given, is called without the lock when an operator ends the job, or
   // when a trainer of a later attempt attaches, so that this member changes nothing any more; it
   // must not throw.
   //

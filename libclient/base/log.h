@@ -16,8 +16,8 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 struct LogFields {
   std::string job = {};   // the id of a job
   std::string peer = {};  // a client, as its messages name it
-  // A string literal that names the operation which the line is about, such as "attach", if it was
-  // caused by somebody else than the daemon. The number of lines per operation is limited.
+  // A string literal that names the operation that the line is about, such as "attach". It is set
+  // for lines that clients can cause, because the number of lines per operation is limited.
   const char* op = "";
 };
 

@@ -190,7 +190,12 @@ SegmentPages Segment::pages() const {
 }
 
 SegmentWriter::SegmentWriter(const std::string& name, SegmentLayout layout)
-    : layout_(std::move(layout)) {
+    : SegmentWriter(name, std::move(layout), kReserveLater) {
+  Reserve(0, mapped_);
+}
+
+SegmentWriter::SegmentWriter(const std::string& name, SegmentLayout layout, ReserveLater)
+    : name_(name), layout_(std::move(layout)) {
   const uint64_t wanted = layout_.total_bytes();
   // Try the administrator's pool of huge pages first: mmap reserves them, so they cannot run out
   // later.
@@ -199,7 +204,8 @@ SegmentWriter::SegmentWriter(const std::string& name, SegmentLayout layout)
     mapped_ = RoundUp(wanted, kHugePage);
     if (fd_ && ::ftruncate(fd_.get(), static_cast<off_t>(mapped_)) == 0) {
       base_ = MapAligned(fd_.get(), mapped_, PROT_READ | PROT_WRITE, MAP_SHARED);
-      if (base_) return;
+      is_reserved_ = base_ != nullptr;
+      if (is_reserved_) return;
     }
   }
   fd_ = UniqueFd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -210,12 +216,14 @@ SegmentWriter::SegmentWriter(const std::string& name, SegmentLayout layout)
   base_ = MapAligned(fd_.get(), mapped_, PROT_READ | PROT_WRITE, MAP_SHARED);
   if (!base_) ThrowErrno("can't map", name);
   ::madvise(base_, mapped_, MADV_HUGEPAGE);
-  if (!PopulateHugePages(base_, mapped_)) {
-    const int error = errno;
-    ::munmap(std::exchange(base_, nullptr), mapped_);  // no destructor runs after this throws
-    Throw(ErrorCode::kOverloaded, "the kernel has no ", HumanBytes(wanted), " for segment ", name,
-          ": ", std::strerror(error), "; free memory or serve fewer partitions here");
-  }
+}
+
+void SegmentWriter::Reserve(uint64_t offset, uint64_t bytes) {
+  if (is_reserved_ || PopulateHugePages(base_ + offset, bytes)) return;
+  const int error = errno;
+  Throw(ErrorCode::kOverloaded, "the kernel has no ", HumanBytes(layout_.total_bytes()),
+        " for segment ", name_, ": ", std::strerror(error),
+        "; free memory or serve fewer partitions here");
 }
 
 SegmentWriter::~SegmentWriter() {

@@ -104,14 +104,21 @@ class Segment : public std::enable_shared_from_this<Segment> {
 // The writer of a new segment. One thread owns it, but several may fill disjoint arrays.
 class SegmentWriter {
  public:
+  // Tells the constructor that the caller calls Reserve for all parts of the segment.
+  enum ReserveLater { kReserveLater };
+
   // Reserves the memory from the kernel, so that a shortage throws Error(kOverloaded) here instead
   // of raising SIGBUS later. `name` appears in /proc/PID/maps.
   SegmentWriter(const std::string& name, SegmentLayout layout);
+  SegmentWriter(const std::string& name, SegmentLayout layout, ReserveLater);
   ~SegmentWriter();
   SegmentWriter(const SegmentWriter&) = delete;
   SegmentWriter& operator=(const SegmentWriter&) = delete;
 
   const SegmentLayout& layout() const noexcept { return layout_; }
+  // Reserves the memory of a part, which begins at a multiple of 2 MiB. Several threads may do so
+  // at once. Throws Error(kOverloaded) if memory is short.
+  void Reserve(uint64_t offset, uint64_t bytes);
   // Returns the whole segment, which is zero at first.
   std::span<std::byte> bytes() noexcept { return {base_, layout_.total_bytes()}; }
   std::span<std::byte> array_bytes(const std::string& name);
@@ -126,10 +133,12 @@ class SegmentWriter {
 
  private:
   std::span<std::byte> array_bytes_checked(const std::string& name, DType dtype);
+  const std::string name_;
   UniqueFd fd_;
   SegmentLayout layout_;
   std::byte* base_ = nullptr;
   size_t mapped_ = 0;
+  bool is_reserved_ = false;
 };
 
 }  // namespace graphd

@@ -65,8 +65,8 @@ class SparseOptimizer {
   // Applies the gradients that Backward added to the embeddings since the last step, and drops
   // them. Embeddings without gradients do not change. If it throws, the optimiser keeps the
   // gradients that were not applied or may not have been, and the next Step sends them first: none
-  // is lost, and none is applied twice. A synchronous Step after one that threw only completes that
-  // one. Throws as DistTensor::Write does; with staleness it also throws the errors of earlier
+  // is lost, and none is applied twice. Without staleness, a Step after one that threw only
+  // completes that one. Throws as DistTensor::Write does; with staleness it also throws the errors of earlier
   // steps. It then leaves the new gradients in the embeddings for the next Step.
   void Step();
   // Drops the gradients that Backward added since the last step. Matches zero_grad. It is needed

@@ -28,7 +28,7 @@ struct HoldOptions {
 
 class WriteBarrier {
  public:
-  // At most `max_bytes` of pushes may wait. `pipeline` must outlive the barrier.
+  // Pushes of at most `max_bytes`, or a single larger one, may wait. `pipeline` must outlive the barrier.
   WriteBarrier(Pipeline& pipeline, uint64_t max_bytes)
       : pipeline_(pipeline), max_bytes_(max_bytes) {}
 

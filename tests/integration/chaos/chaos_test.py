@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Three hosts in namespaces, each with a daemon and a trainer, and random faults: kill -9 and SIGSTOP
 of daemons and trainers, cut links, full disks and memory, too few descriptors, greedy jobs that push
-without a pause, and clients that send nonsense, read nothing, ask for too much or come in crowds. In the end every row has exactly the
-changes that were acknowledged, every process ends in time, and nothing is left.
+without a pause, and clients that send nonsense, read nothing, ask for too much or come in crowds.
+In the end every row has exactly the changes that were acknowledged, every process ends in time, and
+nothing is left.
 
   GRAPHD_BIN_DIR=build/dev/bin tests/integration/chaos/chaos_test.py --seconds 1800 --seed 7
 

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/threads/mutex.h"
+#include "format/native/header.h"
+#include "graph/segment.h"
+
+namespace graphd {
+
+// Reads the file of one segment into memory that trainers can map. Several threads take piece after
+// piece of the file: they reserve the memory of a piece and read the file into it. Meanwhile, the
+// calling thread hashes the pieces that have arrived, in the order of the file, because the
+// checksum of an array depends on that order. Padding between arrays is not read.
+//
+// One thread uses a reader, once. The mutex guards which pieces have arrived.
+class SegmentReader {
+ public:
+  // Opens the file. Throws as OpenFile does, or Error(kOverloaded) if there are no addresses left.
+  SegmentReader(const std::string& directory, const NativeSegmentInfo& info);
+  // Returns the sealed segment. Calls `on_read` on the calling thread with the bytes that have been
+  // read since its last call; what it throws ends the reading. Throws Error(kOverloaded) if memory
+  // is short, and Error(kCorrupt), which names file, array and offset, if the file is too short or,
+  // with `verify_checksums`, if a checksum differs.
+  std::shared_ptr<const Segment> Read(bool verify_checksums,
+                                      const std::function<void(uint64_t bytes)>& on_read) &&;
+
+ private:
+  size_t num_pieces() const noexcept;
+  // Reads pieces until all are taken or a thread has failed.
+  void ReadPieces();
+  void ReadPiece(size_t piece);
+  // Tells the kernel that a piece will be read soon.
+  void Announce(size_t piece) const noexcept;
+  void CheckArrays(bool verify_checksums, const std::function<void(uint64_t bytes)>& on_read);
+  // Waits until the piece has arrived; returns false if it will not, because a thread has failed.
+  bool WaitForPiece(size_t piece);
+  void Stop();
+
+  const NativeSegmentInfo& info_;
+  const std::string path_;
+  const UniqueFd fd_;
+  SegmentWriter writer_;
+  size_t readers_ = 1;
+
+  Mutex mutex_;
+  CondVar changed_;
+  size_t next_ GRAPHD_GUARDED_BY(mutex_) = 0;  // piece that no thread has taken
+  std::vector<bool> arrived_ GRAPHD_GUARDED_BY(mutex_);
+  bool stopped_ GRAPHD_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace graphd
