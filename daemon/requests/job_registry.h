@@ -104,9 +104,9 @@ class JobRegistry {
 
   // Adds a member. The first member of a job decides the job's secret and user, which are
   // remembered for kRememberSeconds after the last member has left, which is longer than the job's
-  // tensors then exist. `on_end`, if given, is called without the lock when an operator ends the job, or
-  // when a trainer of a later attempt attaches, so that this member changes nothing any more; it
-  // must not throw.
+  // tensors then exist. `on_end`, if given, is called without the lock when an operator ends the
+  // job, or when a trainer of a later attempt attaches, so that this member changes nothing any
+  // more; it must not throw.
   //
   // A trainer of a later attempt that attaches makes the registry forget the trainers of earlier
   // attempts: they no longer count as attached or as having left, and the world may have another

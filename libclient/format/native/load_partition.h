@@ -8,9 +8,9 @@
 #include "format/config/part_config.h"
 #include "format/native/header.h"
 
-// Reads partitions in graphd's native format (header.h has the layout). Files are read straight into
-// the memory that trainers will map, by several threads (SegmentReader). LoadPartition calls these
-// functions for native part configs.
+// Reads partitions in graphd's native format (header.h has the layout). Files are read straight
+// into the memory that trainers will map, by several threads (SegmentReader). LoadPartition calls
+// these functions for native part configs.
 
 namespace graphd {
 
