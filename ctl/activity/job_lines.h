@@ -6,9 +6,9 @@
 
 namespace graphd::ctl {
 
-// Returns one line for each job in daemons' statuses (ctl/hosts/server_status.h), also for a job
-// with trainers on several machines. `machines` has the results of MachineRates; the lines also
-// show the rates of jobs in them. It may be empty. Lines have no control characters.
+// Returns one line for each job in the daemons' statuses (ctl/hosts/server_status.h). A job with
+// trainers on several machines has one line, too. `machines` has the results of MachineRates, whose
+// rates of jobs are added to the lines; it may be empty. Lines have no control characters.
 std::vector<std::string> JobLines(const std::vector<nlohmann::json>& statuses,
                                   const nlohmann::json& machines);
 

@@ -12,14 +12,15 @@
 
 namespace graphd::ctl {
 
-// Convert the distributions of a status. Damaged distributions are left out.
+// Convert the distributions of times between their form in C++ and their form in a status. Damaged
+// distributions are left out.
 nlohmann::json OperationsToJson(const std::vector<OperationTimes>& operations);
 std::vector<OperationTimes> OperationsFromJson(const nlohmann::json& operations);
 
 // The requests of one machine that ended between two statuses of the same daemon.
 struct MachineOperations {
   std::string host;
-  double seconds = 0;  // between the statuses; 0: there is only one
+  double seconds = 0;  // the time between the statuses; 0: there is only one status
   std::vector<OperationTimes> operations = {};
 };
 MachineOperations OperationsBetween(const std::string& host, const nlohmann::json& before,

@@ -53,7 +53,8 @@ std::string Bytes(const json& machine, const char* name) {
   return HumanBytes(ValueOr(ValueOr(machine, "memory", json::object()), name, uint64_t{0}));
 }
 
-// Returns the kinds of pages, with their shares of the bytes if several have a percent or more.
+// Returns the kinds of pages. If several kinds have one percent of the bytes or more, adds the
+// shares.
 std::string PagesText(const json& bytes_of_pages) {
   double all = 0;
   std::map<std::string, double> kinds;
@@ -97,7 +98,7 @@ json MachineHealth(const std::string& host, const json& status) {
                   {"degraded", TroublesOf(status)}};
   if (const json loading = ValueOr(status, "loading", json()); loading.is_object()) {
     machine["loading"] = loading;
-    return machine;  // a daemon that loads tells nothing else
+    return machine;  // a daemon that is loading reports nothing else
   }
   json parts = json::array();
   std::map<std::string, uint64_t> pages;
@@ -106,7 +107,7 @@ json MachineHealth(const std::string& host, const json& status) {
     for (const auto& [kind, bytes] : kinds.items()) {
       pages[kind] += ValueOr(kinds, kind.c_str(), uint64_t{0});
     }
-    // Older daemons tell the kind of most pages only.
+    // Older daemons report only the kind that most of the pages have.
     if (kinds.empty()) pages[ValueOr(part, "pages", "?")] += ValueOr(part, "bytes", uint64_t{0});
     parts.push_back(ValueOr(part, "part", 0));
   }

@@ -16,12 +16,12 @@ namespace graphd::ctl {
 // "pages" has the bytes of partitions by the kind of their pages.
 nlohmann::json MachineHealth(const std::string& host, const nlohmann::json& status);
 
-// Returns a table of such entries; a machine that did not answer has the entry {"host", "error",
-// "denied"}. Below the table follow a line for each reason why a machine is degraded, and a line
-// for each drained machine. There are no control characters.
+// Returns a table of the entries that MachineHealth returns. The entry of a machine that did not
+// answer is {"host", "error", "denied"}. Below the table, there is a line for each reason why a
+// machine is degraded, and a line for each drained machine. There are no control characters.
 std::vector<std::string> HealthTable(const nlohmann::json& machines);
 
-// Returns the exit code for such entries: the code of kUnavailable if there is no entry, or if one
+// Returns the exit code for these entries: the code of kUnavailable if there is no entry, or if one
 // is neither ready nor "denied"; else 1 if one is degraded; else the code of kDenied if one is
 // "denied"; else 0.
 int HealthExitCode(const nlohmann::json& machines);

@@ -52,7 +52,8 @@ json JobRates(const json& before, const json& after, double seconds) {
   for (const json& job : ValueOr(after, "jobs", json::array())) {
     const auto found = old_jobs.find(ValueOr(job, "job", ""));
     if (found == old_jobs.end()) continue;
-    // A job that has left and come back meanwhile is younger than the interval; it counts from 0.
+    // A job that has left and come back since `before` is younger than the interval. Its counters
+    // have begun at 0 again.
     const bool is_same = Number(job, "seconds") >= seconds;
     json rate = {{"job", found->first}};
     for (const char* name : {"mapped_calls", "mapped_rows", "mapped_bytes", "mapped_edges"}) {
@@ -67,7 +68,8 @@ std::string Rate(const json& machine, const char* name) {
   return machine.contains(name) ? RateText(Number(machine, name)) : "-";
 }
 
-// Returns the share of the rows that trainers looked for in their caches and found there.
+// Returns the percentage of rows that trainers have found in their caches, of all rows that they
+// have looked for there.
 std::string HitRate(const json& machine) {
   const double found = Number(machine, "rows_cached");
   const double all = found + Number(machine, "rows_not_cached");
@@ -108,8 +110,9 @@ constexpr size_t kFirstNumber = 2;  // columns from this one on are right-aligne
 
 double SecondsBetween(const json& before, const json& after) {
   if (!before.is_object()) return 0;
-  // In containers, a restarted daemon may have the same process number as before; but its uptime is
-  // shorter, or at least it has fewer requests.
+  // In containers, a restarted daemon may have the same process number as before. The second check
+  // notices such a daemon by its smaller number of requests. If it already has more requests, but a
+  // shorter uptime, the difference below is negative, so that 0 is returned.
   if (ValueOr(before, "pid", int64_t{0}) != ValueOr(after, "pid", int64_t{0})) return 0;
   if (Number(after, "requests") < Number(before, "requests")) return 0;
   return std::max(0.0, Number(after, "uptime_seconds") - Number(before, "uptime_seconds"));

@@ -10,7 +10,8 @@
 
 namespace graphd::ctl {
 
-// Returns the seconds between two statuses; 0 if there is no earlier one of the same process.
+// Returns the seconds between two statuses; 0 if `before` is null or from another process than
+// `after`.
 double SecondsBetween(const nlohmann::json& before, const nlohmann::json& after);
 
 // Returns a rate in a few characters: "7.3", "4502", "1235k".
@@ -26,9 +27,9 @@ nlohmann::json MachineRates(const std::string& host, const nlohmann::json& befor
                             const nlohmann::json& after);
 
 // Returns a table of such lines; a machine that did not answer has {"host", "error"} instead, and a
-// machine that is loading its graph also has "loading". Each machine has one line after the
-// heading, or after each heading if the table is wider than `width` (AlignTable). There are no
-// control characters.
+// machine that is loading its graph also has "loading". Each machine has one line below the
+// heading. If the table is wider than `width`, AlignTable divides it into parts, and each machine
+// has one line in each part. There are no control characters.
 std::vector<std::string> RatesTable(const nlohmann::json& machines, size_t width = SIZE_MAX);
 
 }  // namespace graphd::ctl

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-// Shows which embeddings are new, which means that their memory is still being prepared ahead of
-// need. Their steps are slower until it is.
+// Shows the new embeddings: a daemon is still preparing their memory in advance. Until that is
+// done, steps of their optimisers are slower.
 
 namespace graphd::ctl {
 
@@ -13,8 +13,9 @@ namespace graphd::ctl {
 // an array of {"name", "part", "resident_bytes", "preparing_bytes"}.
 nlohmann::json PreparedTensors(const nlohmann::json& status);
 
-// Returns a line for each of these tensors. `machines` are those of RatesTable, with
-// PreparedTensors as "preparing". Lines have no control characters.
+// Returns a line for each of these tensors. `machines` has the entries that RatesTable takes; each
+// also has the result of PreparedTensors as its member "preparing". Lines have no control
+// characters.
 std::vector<std::string> PreparationLines(const nlohmann::json& machines);
 
 }  // namespace graphd::ctl

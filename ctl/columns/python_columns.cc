@@ -22,7 +22,7 @@
 namespace graphd::ctl {
 namespace {
 
-// Returns the last bytes of a file, where a process has reported its error.
+// Returns the end of a file into which a process has written its standard error.
 std::string EndOf(int fd) {
   constexpr off_t kMost = 64 << 10;
   struct stat status {};
@@ -48,14 +48,15 @@ PythonColumns::~PythonColumns() {
   if (pid_ == 0) return;
   requests_.reset();
   answers_.reset();
-  ::kill(pid_, SIGKILL);  // it may be decoding rows that nobody needs
+  ::kill(pid_, SIGKILL);  // it may still be decoding rows, which nobody needs now
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
 }
 
 void PythonColumns::Start() {
   if (pid_ != 0) return;
-  // Requests go through sockets, because a write to a pipe without a reader would be a signal.
+  // Requests are sent through a socket, because a write to a pipe without a reader would cause
+  // SIGPIPE.
   int sockets[2], pipe[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
     ThrowErrno("can't create", "a socket");
@@ -115,7 +116,7 @@ size_t PythonColumns::ReadSome(std::span<std::byte> out) {
   do {
     got = ::read(answers_.get(), out.data(), out.size());
   } while (got < 0 && errno == EINTR);
-  if (got <= 0) Fail();  // a stream has a mark at its end, so that this is an early one
+  if (got <= 0) Fail();  // the reader stops at a stream's end mark, so this end is early
   return static_cast<size_t>(got);
 }
 

@@ -10,9 +10,9 @@
 
 namespace graphd::ctl {
 
-// Reads Parquet, Arrow and .npz files with the pyarrow of a Python interpreter, which runs as a
-// child process from the first call on and sends its tables through a pipe. There is no build-time
-// dependency on Arrow. Not thread-safe.
+// Reads Parquet, Arrow and .npz files with the package pyarrow of a Python interpreter, so that
+// graphctl is built without Arrow. The interpreter runs as a child process from the first call on,
+// and sends the tables through a pipe. Not thread-safe.
 class PythonColumns final : public ColumnFiles {
  public:
   // `interpreter`: a path, or a name to be found in PATH.
@@ -21,8 +21,8 @@ class PythonColumns final : public ColumnFiles {
   PythonColumns(const PythonColumns&) = delete;
   PythonColumns& operator=(const PythonColumns&) = delete;
 
-  // Throw Error(kNotFound) if there is no interpreter or no such file, Error(kInvalid) if the
-  // interpreter has no pyarrow, with the remedy, and the errors of OpenIpcStream.
+  // Throw Error(kNotFound) if there is no interpreter or no such file, Error(kInvalid), which names
+  // the remedy, if the interpreter has no pyarrow, and the errors of OpenIpcStream.
   std::unique_ptr<ArrowStream> Sample(const std::string& path, int64_t rows) override;
   std::unique_ptr<ArrowStream> Read(const std::string& path,
                                     const std::vector<std::string>& columns) override;
@@ -31,7 +31,8 @@ class PythonColumns final : public ColumnFiles {
   void Start();
   std::unique_ptr<ArrowStream> Ask(const std::string& request, const std::string& path);
   size_t ReadSome(std::span<std::byte> out);
-  // Waits for the process, which has ended its output, and throws what it reported.
+  // Must be called when the process has closed its output. Waits for its end, and throws the error
+  // that it has reported.
   [[noreturn]] void Fail();
 
   const std::string interpreter_;

@@ -119,7 +119,8 @@ void CopyProgressBoard::Draw() {
         hidden++;
         continue;
       }
-      // A wrapped line would take two rows, and the next Draw would move up by too few.
+      // The line is cut, because a longer one would take two rows of the terminal, and the next
+      // Draw would move the cursor up by too few rows.
       text += (plan_.hosts[host].name + ": " + rows_[host].status).substr(0, screen.ws_col - 1u);
       text += '\n';
       drawn_++;

@@ -7,9 +7,9 @@
 #include "ctl/copy/host_copy.h"
 
 // Shows the progress of a copy on standard error. On a terminal, each active machine has a status
-// line that is redrawn in place, below all final messages. Elsewhere, plain lines are printed when
-// a step begins or ends, and every ten seconds. AddNoise is thread-safe; all other functions belong
-// to one thread.
+// line that is redrawn in place, below all final messages. If standard error is not a terminal,
+// plain lines are printed when a step begins or ends, and every ten seconds. AddNoise is
+// thread-safe; all other functions must be called by one thread.
 
 namespace graphd::ctl {
 

@@ -98,8 +98,8 @@ void CopyRunner::CopyTo(size_t host) {
   changed_.NotifyAll();
 }
 
-// Returns whether fewer than Jobs() of the machines before this one are still unfinished. The
-// machines get their turns in the order of ip_config.
+// Returns whether files may be sent to this machine now: fewer than Jobs() of the machines before
+// it, in the order of ip_config, are unfinished.
 bool CopyRunner::IsTurnOf(size_t host) const {
   const auto before = ended_.begin() + static_cast<std::ptrdiff_t>(host);
   return std::count(ended_.begin(), before, false) < Jobs();

@@ -19,7 +19,7 @@ namespace graphd::ctl {
 struct CopyOptions {
   int jobs = 0;  // 0: the number of this machine's processors, at least 2
   bool verify = false;
-  double stall_timeout = 600;   // seconds without progress until a host is given up
+  double stall_timeout = 600;   // a host is given up after so many seconds without progress
   std::string graphctl;         // path on this machine
   std::string remote_graphctl;  // path on other machines
   SshOptions ssh;

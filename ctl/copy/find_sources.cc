@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Finds files and collects all problems, so that they are reported together.
+// Finds files, and collects the problems with all of them, so that they are reported together.
 class Finder {
  public:
   LocalFile Find(const std::string& path) {
@@ -106,7 +106,7 @@ void FindGraph(CopySources& sources) {
   const JsonField root(document, path);
   const auto num_parts = static_cast<int32_t>(root["num_parts"].Int(1, kMaxPartitions));
   Finder finder;
-  bool readable = true;  // by graphd; otherwise GraphBolt's files are copied unchecked
+  bool readable = true;  // graphd can read it; if not, GraphBolt's files are copied unchecked
   for (PartId part = 0; part < num_parts; part++) {
     sources.parts.push_back(NamedFiles(root, part, finder));
     readable = readable && root[StrCat("part-", part)].Has("part_graph");
@@ -157,7 +157,7 @@ void FindScripts(const fs::path& folder, const std::string& relative, std::set<f
   }
 }
 
-// The comparison of a file's arrays with their checksums, which is made while the file is read.
+// Compares the arrays of a file with their checksums while the file is read.
 class ArrayCheck {
  public:
   explicit ArrayCheck(const LocalFile& file) : file_(file) {}

@@ -21,9 +21,9 @@ namespace graphd::ctl {
 CopySources FindSources(const std::string& part_config, const std::string& ip_config,
                         const std::string& script_folder);
 
-// Returns the checksum of a file of the plan. Compares each array in the file that has a known
-// checksum; throws Error(kCorrupt), which names file, array and offset, if they differ. Adds the
-// bytes to `done` as they are read; throws Error(kUnavailable) once `cancelled` is set.
+// Returns the checksum of a file of the plan. Compares the arrays in the file whose checksums are
+// known. If one differs, throws Error(kCorrupt), which names file, array and offset. Adds the
+// number of bytes to `done` as they are read. Throws Error(kUnavailable) once `cancelled` is set.
 uint64_t ChecksumSource(const CopyFile& file, std::atomic<uint64_t>& done,
                         const std::atomic<bool>& cancelled);
 

@@ -10,11 +10,12 @@
 
 namespace graphd::ctl {
 
-// Receives each piece of a file as it is read; may throw to stop reading.
+// A function that is called with each piece of a file when it has been read. It may throw to stop
+// the reading.
 using PieceCallback = std::function<void(uint64_t offset, std::span<const std::byte> piece)>;
 
-// Returns the checksum of the first `size` bytes of an open file; the caller may add more bytes to
-// it. Throws Error(kCorrupt) if the file is shorter.
+// Returns the checksum of the first `size` bytes of an open file, as an object to which the caller
+// may add more bytes. Throws Error(kCorrupt) if the file is shorter.
 std::unique_ptr<Checksum> HashBytes(int fd, uint64_t size, const std::string& path,
                                     const PieceCallback& on_piece);
 

@@ -20,9 +20,9 @@ using Step = HostProgress::Step;
 
 constexpr int kWait = 100;  // milliseconds; upper bound on the delay until an interrupt is noticed
 constexpr double kMaxEndSeconds = 5;
-// Bounds the total amount of output that a machine may send: a login shell's greeting, lines about
-// each file, and occasional reports of the number of bytes read. A peer that sends more is not a
-// graphctl.
+// The amounts of output that a machine may send: for a login shell's greeting, for lines about each
+// file, and for occasional reports of the number of bytes read. A peer that sends more in total is
+// not a graphctl.
 constexpr uint64_t kMaxGreeting = uint64_t{1} << 20, kMaxBytesPerFile = 1024;
 constexpr uint64_t kFileBytesPerReportByte = uint64_t{1} << 16;
 constexpr uint64_t kMaxReadBytes = uint64_t{1} << 20;
@@ -35,7 +35,7 @@ uint64_t NumberOf(const json& header, const char* key) {
         "' has no number ", key, kHint);
 }
 
-// Returns at most 4096 bytes, which fit on a screen.
+// Returns a text in a header, cut after 4096 bytes so that it fits on a screen.
 std::string TextOf(const json& header, const char* key, const char* otherwise) {
   const auto found = header.find(key);
   if (found == header.end() || !found->is_string()) return otherwise;

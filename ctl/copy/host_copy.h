@@ -51,18 +51,19 @@ struct CopyTimeouts {
 class HostCopy {
  public:
   using OpenStream = std::function<std::unique_ptr<HostStream>()>;
-  // `checksums`: those of the plan's files. All referenced arguments must outlive this object.
-  // Opens the stream.
+  // Opens the stream. `checksums`: the checksums of the plan's files. All arguments that are
+  // references must outlive this object.
   HostCopy(const CopyPlan& plan, const CopyHost& host, const std::vector<uint64_t>& checksums,
            const OpenStream& open, const CopyTimeouts& timeouts, const std::atomic<bool>& cancelled,
            HostProgress& progress, const std::function<void(const std::string&)>& noise);
 
-  // Asks which files the machine has. Throws Error(kOverloaded) if the disk has no room for the
-  // rest.
+  // Asks which files the machine has. Throws Error(kOverloaded) if its disk has no room for the
+  // missing files.
   void List();
   // Sends the missing files and waits until they are on the machine's disk.
   void Send(bool verify);
-  // Keeps the machine from considering us lost. Must be called often while no other function runs.
+  // Sends a ping if nothing was sent for a while, so that the machine does not consider us lost.
+  // Must be called often while no other function runs.
   void KeepAlive();
 
  private:
@@ -73,7 +74,8 @@ class HostCopy {
 
   void OnFrame(const nlohmann::json& header);
   void OnMissing(const nlohmann::json& header);
-  // Returns the file that an answer is about: answers come in order, one per file.
+  // Returns the index of the file that an answer is about. Answers come in the order of the files,
+  // one for each.
   size_t NextFileIndex(const nlohmann::json& header) const;
   const CopyFile& File(size_t index) const { return plan_.files[host_.files[index]]; }
   // `is_progress`: whether bytes that the machine accepts count as progress.

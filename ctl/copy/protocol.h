@@ -27,10 +27,10 @@
 //   finish verify                        from the sender; verify: read all files again from disk
 //   finished                             from the receiver: all files are on the disk
 // At any time, the sender may send `ping`, and the receiver `error code, text`, after which it
-// ends. At the end of its input the receiver ends as well; it keeps the incomplete part of the
-// current file beside its place, under PartialName(). The sender gives up on a receiver that
-// neither accepts bytes nor reports progress for a while. It gives up immediately on a receiver
-// that sends far more than the protocol needs.
+// ends. The receiver also ends at the end of its input. It keeps the incomplete part of the current
+// file in the directory of that file, under the name PartialName(). The sender gives up a receiver
+// that neither accepts bytes nor reports progress for a while, and at once a receiver that sends
+// far more than the protocol needs.
 
 namespace graphd::ctl {
 

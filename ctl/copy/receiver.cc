@@ -113,7 +113,8 @@ void Receiver::OnList() {
   send_(EncodeFrame({{"t", "listed"}, {"bytes", bytes}}));
 }
 
-// Corrects the file's permissions if only they differ.
+// Returns whether the workspace already has the file. If only its permissions differ, corrects
+// them.
 bool Receiver::IsThere(const Wanted& file, const Workspace::Place& place) {
   const auto info = StatFile(place, place.name);
   if (!info || static_cast<uint64_t>(info->st_size) != file.size) return false;
@@ -210,8 +211,9 @@ void Receiver::OnData(const std::string& payload) {
   if (current_->done == file.size) Store();
 }
 
-// Starts writing the current window to disk and waits for the previous one. This leaves little to
-// write at the end, when no progress can be reported, and exposes a hanging disk immediately.
+// Once a window of kWriteBack bytes has been received, starts writing it to the disk and waits
+// until the previous window is written. Thus little is left to write at the end, when no progress
+// can be reported, and a hanging disk is noticed soon.
 void Receiver::WriteBack(Current& current) {
   if (current.done - current.written_back < kWriteBack) return;
   const auto begin = static_cast<off_t>(current.written_back);

@@ -13,9 +13,9 @@
 
 // The receiver's side of the protocol in ctl/copy/protocol.h: compares the files of a workspace
 // with the required ones and stores the missing ones. It does not trust its input: neither the
-// order of frames nor numbers nor paths. Every failure is an Error that names the path, and ends
-// the use of this Receiver; the files that it leaves in the workspace are valid input for the next
-// copy. Not thread-safe.
+// order of frames nor numbers nor paths. Every failure is an Error that names the path. After an
+// Error, this object must not be used any more; the next copy can continue with the files that it
+// leaves in the workspace. Not thread-safe.
 
 namespace graphd::ctl {
 
@@ -28,7 +28,7 @@ class Receiver {
   void OnFrame(const nlohmann::json& header, const std::string& payload);
 
   bool finished() const { return state_ == State::kFinished; }
-  // Seconds of silence after which the sender is lost; 0: never.
+  // The sender is regarded as lost after so many seconds of silence; 0: never.
   double timeout() const { return timeout_; }
 
  private:
@@ -38,7 +38,7 @@ class Receiver {
     uint64_t size = 0, xxh3 = 0;
     unsigned mode = 0644;
     bool is_there = false;
-    uint64_t have = 0;                          // size of the partial file
+    uint64_t have = 0;                          // size of what an earlier copy left
     std::unique_ptr<Checksum> have_checksum{};  // checksum of the partial file
   };
   // The file that is being received.
@@ -47,7 +47,7 @@ class Receiver {
     Workspace::Place place;
     std::string partial;  // the file's name until it is complete
     UniqueFd fd;
-    uint64_t done = 0, written_back = 0;  // write-back was started up to here
+    uint64_t done = 0, written_back = 0;  // the kernel was told to write the bytes up to here
     std::unique_ptr<Checksum> sum;
   };
   // The space that is needed on one file system.

@@ -30,8 +30,9 @@ class Workspace {
     std::string name;
     std::string shown;  // the full path, for messages
   };
-  // Throws Error(kInvalid) for a path that leaves the workspace, Error(kDenied) if a component is a
-  // symbolic link, Error(kExists) if a component is not a directory.
+  // Returns the place of the file with this path. Throws Error(kInvalid) for a path that leaves the
+  // workspace, Error(kDenied) if a component is a symbolic link, and Error(kExists) if a component
+  // is not a directory.
   Place Find(const std::string& target, bool make_directories);
 
   // The free space of the file system that contains `target`.
@@ -45,7 +46,7 @@ class Workspace {
 
   std::string path_;
   UniqueFd root_;
-  std::vector<std::string> steps_;  // the path of last_, which is cached for the next file in the
+  std::vector<std::string> steps_;  // the path of last_, which stays open for the next file in the
                                     // same directory
   UniqueFd last_;
 };

@@ -120,7 +120,7 @@ class Examiner {
             "install the same version on all machines");
     }
     const bool is_guarded = !server.keys.empty() || !server.secret.empty() || server.insecure;
-    // A server for this machine alone has only its Unix socket.
+    // A server for this machine alone listens only at its Unix socket, so it needs no port.
     if (!facts.port_error.empty() && (is_guarded || !facts.is_loopback)) {
       Fault(StrCat("no server can listen at ", HostPort(server.address, server.port), ": ",
                    facts.port_error),
@@ -175,8 +175,8 @@ class Examiner {
     }
   }
 
-  // Reports hosts whose part config differs from the one that most hosts have or, if several are
-  // equally frequent, from the one that the first of these hosts has.
+  // Reports hosts whose part config differs from the most frequent one. If several are equally
+  // frequent, the hosts are compared with the first host that has one of these.
   void CompareGraphs() {
     std::map<std::string, size_t> counts;
     for (const ExaminedHost& host : hosts_) {

@@ -17,18 +17,19 @@ struct Finding {
   std::string remedy;
 };
 
-// A daemon of the plan, or a host that only computes, and the facts that the host has reported.
+// A daemon that will be started, or a host that runs trainers only, with the facts that its host
+// has reported.
 struct ExaminedHost {
   std::string name;  // for messages
   ServerSpec server;
   bool only_trainers = false;
-  std::optional<HostFacts> facts;  // nothing: it has not answered
-  std::string error;               // the reason why it has not answered
-  double clock_ahead = 0;          // seconds by which its clock is ahead of this machine's
+  std::optional<HostFacts> facts;  // unset: the host has not answered
+  std::string error;               // the reason why the host has not answered
+  double clock_ahead = 0;          // seconds by which the host's clock is ahead of this machine's
 };
 
-// Compares the facts that the hosts have reported with what the plan needs, and with one another.
-// Findings are ordered by host. No side effects.
+// Compares the facts that the hosts have reported with the needs of their daemons and trainers, and
+// with one another. Returns the findings, ordered by host. No side effects.
 std::vector<Finding> Diagnose(const std::vector<ExaminedHost>& hosts);
 
 }  // namespace graphd::ctl

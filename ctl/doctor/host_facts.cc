@@ -63,7 +63,8 @@ uint64_t FreeBytes(const std::string& directory, std::string& error) {
   return uint64_t{space.f_bavail} * space.f_frsize;
 }
 
-// Returns the word in brackets, the one that applies, of a setting such as "always [advise] never".
+// Returns the current value of a kernel setting such as "always [advise] never": the word in
+// brackets.
 std::string Chosen(const char* path) {
   std::ifstream file(path);
   std::string text;
@@ -147,7 +148,7 @@ void CollectPort(const ServerSpec& server, HostFacts& facts) {
       return;
     }
   } catch (const Error&) {
-    // The socket of a daemon that was killed.
+    // Nobody listens on this socket: its daemon was killed.
   }
   facts.port_error = WhyNotListen(server.address, server.port);
 }
@@ -200,8 +201,8 @@ void CollectGraph(const ServerSpec& server, HostFacts& facts) {
   }
 }
 
-// Returns seconds since 1970. The clock is read last: graphctl compares it with its own when the
-// answer arrives.
+// Returns seconds since 1970. Must be called after all other facts are collected, because graphctl
+// compares the result with its own clock when the answer arrives.
 double Now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }

@@ -9,15 +9,15 @@
 
 namespace graphd::ctl {
 
-// A partition that a host is to serve.
+// A partition that a host will serve.
 struct PartitionFacts {
   PartId part = 0;
-  uint64_t bytes = 0;  // memory that it needs
+  uint64_t bytes = 0;  // the memory that the partition needs
   std::string error;   // the reason why it can't be loaded; empty: its files are complete
 };
 
-// The findings of `graphctl supervise` about its host, for `graphctl doctor`. A plain value; texts
-// of errors are empty where there is no error.
+// The facts that `graphctl supervise` finds out about its host, for `graphctl doctor`. A plain
+// value. The text of an error is empty if there is no error.
 struct HostFacts {
   std::string kernel;  // its release, such as "6.1.0-18-amd64"
   int cores = 0;
@@ -38,8 +38,8 @@ struct HostFacts {
   std::string running_graph;  // the graph that it serves
   int running_parts = 0;      // the partitions of that graph
   bool is_loopback = false;   // the daemon's address is a loopback address on this host
-  std::string port_error;     // the daemon could not listen
-  std::string keys_error;     // the keys or the secret can't be used
+  std::string port_error;     // the reason why the daemon could not listen
+  std::string keys_error;     // the reason why the keys or the secret can't be used
 
   std::string part_config;  // path; empty: none was given
   std::string part_config_error;
@@ -48,15 +48,16 @@ struct HostFacts {
   int num_parts = 0;
   std::vector<PartitionFacts> partitions;
 
-  std::vector<std::string> unreachable;  // "host:port: reason" for other hosts
+  std::vector<std::string> unreachable;  // the daemons that can't be reached: "host:port: reason"
 };
 
-// Finds out what a daemon of this spec would meet on this host. `peers`: the addresses, host:port,
-// of the other daemons. Takes a few seconds at most, even if peers do not answer.
+// Collects the facts about this host that matter to a daemon started with this spec. `peers`: the
+// addresses of the other daemons, each as "host:port". Takes a few seconds at most, even if peers
+// do not answer.
 HostFacts CollectHostFacts(const ServerSpec& server, const std::vector<std::string>& peers);
 
-// Finds out what trainers would meet on this host, which serves no partition. Members that concern
-// daemons keep their initial values. `peers`: the addresses of all daemons.
+// Collects the facts that matter to trainers on this host, which serves no partition. Members that
+// only concern daemons keep their initial values. `peers`: the addresses of all daemons.
 HostFacts CollectTrainerFacts(const ServerSpec& server, const std::vector<std::string>& peers);
 
 void to_json(nlohmann::json& json, const HostFacts& facts);

@@ -23,8 +23,8 @@ struct MemoryItem {
 
 struct PartitionNeeds {
   PartId part = 0;
-  // The arrays, in the order of the files. DGL's partitions are converted when they are loaded;
-  // such a partition is one item, whose size is an upper bound.
+  // The arrays, in the order of the files. A partition of DGL is converted when it is loaded, so it
+  // has a single item, whose size is an upper bound.
   std::vector<MemoryItem> arrays;
   uint64_t bytes = 0;  // all arrays with the gaps between them
 };
@@ -38,22 +38,22 @@ struct TensorPlan {
 };
 
 struct HostNeeds {
-  std::string address;  // the one in ip_config, or of a host that serves no partition
+  std::string address;  // the one in ip_config or, without a partition, in --trainer_hosts
   size_t daemons = 0;
   std::vector<PartitionNeeds> partitions;
-  std::vector<MemoryItem> tensors;  // the rows on this host, without a limit
+  std::vector<MemoryItem> tensors;  // the rows on this host; no limit is applied
   uint64_t book_bytes = 0;          // a book with an owner per id; 0 for ranges
   uint64_t graph_bytes = 0;         // partitions and books
-  uint64_t tensor_bytes = 0;        // at most the limit, times the daemons here
-  // The trainers of the host and their memory, which AddTrainers sets.
+  uint64_t tensor_bytes = 0;        // for each daemon here, at most tensor_limit
+  // AddTrainers sets the following members: the trainers of the host, and their memory.
   int trainers = 0;
   std::vector<MemoryItem> trainer_items;
   uint64_t trainer_bytes = 0;
   uint64_t total() const noexcept { return graph_bytes + tensor_bytes + trainer_bytes; }
 };
 
-// Returns the memory in bytes of a partition book that has an owner for each id; 0 for ranges. Each
-// daemon and each trainer has its own book.
+// Returns the memory in bytes that a partition book needs for the owners of single ids; 0 for a
+// book in which partitions own ranges of ids. Each daemon and each trainer has its own book.
 uint64_t BookBytes(const PartitionBook& book);
 
 // Parses "NTYPE=COLUMNS" or "NTYPE=COLUMNS:DTYPE"; `option` is the option's name for messages.

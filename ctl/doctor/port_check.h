@@ -12,9 +12,9 @@ namespace graphd::ctl {
 // there already is named if this user may see it.
 std::string WhyNotListen(const std::string& address, uint16_t port);
 
-// Connects to all addresses, host:port, at the same time. Returns "host:port: reason" for those
-// that can't be reached. A host that refuses the connection, because nothing listens there, was
-// reached; a firewall that rejects it looks the same.
+// Connects to all addresses, each "host:port", at the same time. Returns "host:port: reason" for
+// each that can't be reached. If a connection is refused, the host counts as reached: usually,
+// nothing listens there yet. A firewall that rejects the connection looks the same.
 std::vector<std::string> FindUnreachable(const std::vector<std::string>& addresses);
 
 }  // namespace graphd::ctl

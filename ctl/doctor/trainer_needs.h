@@ -14,15 +14,15 @@ namespace graphd::ctl {
 
 // The trainers of a job, as graphctl launch starts them.
 struct TrainersPlan {
-  int num_trainers = 1;            // per line and host that gives no number
-  std::vector<TrainerHost> hosts;  // those that only compute
+  int num_trainers = 1;            // for each line or host that gives no number
+  std::vector<TrainerHost> hosts;  // the hosts that run trainers only
   uint64_t row_cache = 0;          // bytes on each machine; 0: none
   bool has_tensors = false;        // the job has tensors or embeddings, which trainers change
 };
 
-// Adds the trainers to the needs that MemoryNeeds has returned for the same config and lines, and
-// the hosts that only compute at the end. Throws Error(kInvalid) if ip_config has the address of
-// one of these hosts, too.
+// Adds the needs of trainers to `hosts`, which MemoryNeeds has returned for the same config and
+// lines. Appends the hosts that run trainers only. Throws Error(kInvalid) if ip_config has the
+// address of one of these hosts, too.
 void AddTrainers(const TrainersPlan& plan, const PartConfig& config,
                  const std::vector<HostLine>& lines, std::vector<HostNeeds>& hosts);
 

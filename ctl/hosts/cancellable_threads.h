@@ -10,9 +10,10 @@
 #include "base/threads/mutex.h"
 #include "graphd/error.h"
 
-// Threads that work while the main thread draws progress and watches signals. A signal only sets
-// `cancelled`, which the threads check. If they take more than a few seconds to end, or at the
-// second signal, the process exits without waiting for them. Main thread only, except `cancelled`.
+// Threads that work while the main thread shows progress and watches for signals. The first signal
+// only sets `cancelled`, which the threads check. If they then take more than a few seconds to end,
+// or at a second signal, the process exits without waiting for them. Only the main thread may use
+// this class; other threads may only read `cancelled`.
 
 namespace graphd::ctl {
 
@@ -24,8 +25,9 @@ class CancellableThreads {
   CancellableThreads(const CancellableThreads&) = delete;
   CancellableThreads& operator=(const CancellableThreads&) = delete;
 
-  // An exception of `work` cancels the threads. Throws Error(kOverloaded) if the system can't start
-  // another thread; the threads started before are then cancelled and have ended.
+  // Starts a thread that calls `work`. If `work` throws, all threads are cancelled. Throws
+  // Error(kOverloaded) if the system can't start another thread; before that, the threads started
+  // earlier are cancelled and waited for.
   void Start(std::function<void()> work);
   // Waits until every thread has ended. Calls `tick` ten times a second, and once at the end.
   // Throws the first exception of a thread, as an Error.

@@ -31,7 +31,7 @@ Pipe MakePipe() {
   return {UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-// Returns our environment but for some variables.
+// Returns our environment except the variables with these names.
 std::vector<char*> EnvironmentWithout(const std::vector<std::string>& names) {
   std::vector<char*> entries;
   for (char** entry = environ; *entry; entry++) {

@@ -30,8 +30,8 @@ class ChildLink : public HostLink {
       : host_(host), command_(std::move(command)), queue_(queue) {
     Child child = StartChild(command_.words, command_.without);
     pid_ = child.pid;
-    // Signals are sent through a pidfd, because the reader may already have reaped the process when
-    // the job ends.
+    // Signals are sent through a pidfd, because the thread that reads the process's output may
+    // already have reaped the process when the job ends.
     process_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
     input_ = std::move(child.in);
     reader_ = std::thread([this, o = std::move(child.out), e = std::move(child.err)]() mutable {
@@ -47,8 +47,9 @@ class ChildLink : public HostLink {
   void Send(const std::string& line) override {
     if (!input_) return;
     const std::string text = line + "\n";
-    // A relay may read its input late. The kernel limits the total size of a user's pipes, so this
-    // pipe grows only if a line needs it; growing may fail.
+    // A relay (SupervisorCommand) may begin to read its input late, so the pipe must have room for
+    // the whole line. It is enlarged only if necessary, because the kernel limits the total size of
+    // a user's pipes. Enlarging it may fail.
     if (text.size() > kUsualPipe) ::fcntl(input_.get(), F_SETPIPE_SZ, kLargePipe);
     try {
       WriteExactly(input_.get(), std::as_bytes(std::span(text)), "the supervisor's input");
@@ -85,7 +86,7 @@ class ChildLink : public HostLink {
       closed.text = StrCat("its ", command_.relay.empty() ? "supervisor" : command_.relay,
                            " was killed by signal ", WTERMSIG(status));
     } else if (closed.text.empty() && !command_.relay.empty() && status != 0) {
-      // If no error was reported before, something has killed the supervisor.
+      // The relay has failed without another error, so something has killed the supervisor.
       closed.code = ErrorCode::kUnavailable;
       closed.text = StrCat("its ", command_.relay, " exited with code ", WEXITSTATUS(status));
     }

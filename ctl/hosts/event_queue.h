@@ -9,9 +9,9 @@
 #include "base/threads/mutex.h"
 #include "graphd/error.h"
 
-// The queue of events from the hosts' threads to graphctl's main thread. Thread-safe. Its users
-// bound its size: they stop reading from their hosts while it is full, so that a slow terminal
-// slows the trainers instead of filling the memory.
+// The queue of events from the hosts' threads to graphctl's main thread. Thread-safe. The threads
+// that push events must stop reading from their hosts while the queue is full. Then a slow terminal
+// makes the trainers wait, instead of filling the memory.
 
 namespace graphd::ctl {
 
@@ -29,7 +29,8 @@ class EventQueue {
  public:
   EventQueue();
   void Push(HostEvent event);
-  // Returns whether more may be read from hosts; WaitForRoom waits until that is so.
+  // HasRoom returns whether more may be read from hosts. WaitForRoom waits until it would return
+  // true.
   bool HasRoom() const;
   void WaitForRoom();
   // Returns all queued events; the list may be empty.

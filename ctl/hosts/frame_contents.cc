@@ -26,7 +26,7 @@ ReadyFrame ReadReady(const nlohmann::json& header) {
 }
 
 ExitFrame ReadExit(const nlohmann::json& header) {
-  // A trainer whose end can't be read has failed.
+  // If it can't be read how a trainer has ended, the trainer counts as failed.
   return {ValueOr(header, "rank", -1),
           Within(ValueOr(header, "code", kMostCode), kMostCode, kMostCode),
           Within(ValueOr(header, "signal", 0), SIGRTMAX, 0), ValueOr(header, "ending", false)};

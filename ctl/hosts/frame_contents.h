@@ -2,8 +2,8 @@
 #pragma once
 #include <nlohmann/json.hpp>
 
-// The contents of frames (frame_reader.h). Values that a host has not sent, or that are not
-// possible, are replaced by defaults.
+// The contents of frames (frame_reader.h). The functions read the header of a frame. They replace
+// values that are missing or impossible by defaults.
 
 namespace graphd::ctl {
 

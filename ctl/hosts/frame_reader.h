@@ -7,7 +7,8 @@
 
 // The frames that `graphctl supervise` sends to its launcher over standard output. Each frame is
 // one line of JSON: an object whose key "t" is its kind. If it has the key "n", n raw bytes and a
-// newline follow, so that a trainer's output crosses unchanged. The kinds are:
+// newline follow the line, so that a trainer's output is passed on unchanged. The most important
+// kinds are:
 //
 //    hello   version                      the first frame
 //    notice  text                         a message for the user
@@ -24,15 +25,17 @@
 //    alive                                the answer to a ping
 //    done                                 nothing of the job remains on this host
 //
-// The launcher also sends lines of JSON: the order, then {"t":"go","port":N}, {"t":"ping"},
-// {"t":"end"} or {"t":"kill"} (without a grace period). The end of the input means "end" as well.
+// The launcher also sends lines of JSON: first the HostOrder, and then lines such as
+// {"t":"go","port":N}, {"t":"ping"}, {"t":"detach"}, {"t":"end"} or {"t":"kill"} (end without a
+// grace period). The end of the input means "end" as well.
 
 namespace graphd::ctl {
 
 std::string EncodeFrame(nlohmann::json header, std::string_view payload = {});
 
-// Splits a stream into frames. Lines that are not frames (for example, a login shell's greeting)
-// are passed to `noise`. Feed throws Error(kCorrupt) if a frame is larger than kMaxFrame.
+// Splits a stream into frames, and calls `frame` for each. Calls `noise` for each line that is not
+// a frame, for example of a login shell's greeting. Feed takes the next bytes of the stream, and
+// throws Error(kCorrupt) if a frame is larger than kMaxFrame.
 class FrameReader {
  public:
   static constexpr size_t kMaxFrame = size_t{1} << 20;

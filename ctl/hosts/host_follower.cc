@@ -49,8 +49,8 @@ int HostFollower::Run() {
   return code;
 }
 
-// Exits without waiting for the links' threads, which may themselves be waiting for room in the
-// queue of events.
+// Exits the process without waiting for the threads of the links, because these may be waiting for
+// room in the queue of events.
 void HostFollower::Leave(int code) {
   console_.WriteOrDrop();
   ::_exit(code);

@@ -20,22 +20,23 @@ class HostFollower {
   HostFollower(const HostFollower&) = delete;
   HostFollower& operator=(const HostFollower&) = delete;
 
-  // Returns the result of Conclude when all links are closed. Exits with 128 + signal after a
-  // signal, and if nobody reads standard output any longer.
+  // Returns the result of Conclude when all links are closed. After a signal, exits the process
+  // with 128 + signal. Also exits it if nobody reads standard output any longer.
   int Run();
 
  protected:
   // `labels` name the hosts in the output.
   HostFollower(std::vector<HostPlan> plans, std::vector<std::string> labels, LinkOpener open);
 
-  // Called for each frame of a host but "error" and "hello". `kind` is that of the frame.
+  // Called for each frame of a host, except the kinds "error" and "hello". `kind`: the kind of the
+  // frame.
   virtual void OnFrame(size_t host, const std::string& kind, const HostEvent& event) = 0;
-  // Returns whether a host that has closed its link had sent everything. If it had not, and has
-  // sent no error, the reason why the link was closed becomes the host's error.
+  // Returns whether a host had sent everything before it closed its link. If this returns false and
+  // the host has sent no error, the reason why the link was closed becomes the host's error.
   virtual bool HasToldAll(size_t host, const HostEvent& closed) const = 0;
   // Called when a host has closed its link.
   virtual void OnClosed(size_t) {}
-  // Called after all frames that have arrived together were handled.
+  // Called each time when all frames that have arrived are handled.
   virtual void Show() {}
   // Called before the process exits because of a signal.
   virtual void OnSignal() {}
@@ -47,7 +48,8 @@ class HostFollower {
   const std::string& label(size_t host) const { return labels_[host]; }
   bool is_closed(size_t host) const { return states_[host].closed; }
   bool AllClosed() const;
-  // Returns the error of a host; empty if there is none. `code` is meaningful if there is one.
+  // Returns the error of a host; empty if there is none. The code has a meaning only if there is an
+  // error.
   const std::string& error(size_t host) const { return states_[host].error; }
   ErrorCode code(size_t host) const { return states_[host].code; }
   // Sends a line to the supervisor of a host.

@@ -8,9 +8,9 @@
 #include "ctl/hosts/host_link.h"
 
 // A byte stream to and from a `graphctl VERB` process on one host, for a caller that writes as fast
-// as the process reads: a child process on this machine, a channel of an ssh session on others.
-// Destroying the stream closes the process's input. Owned by one thread. Errors are
-// Error(kUnavailable).
+// as the process reads. On this machine, the process is a child process; on other hosts, it runs in
+// a channel of an ssh session. Destroying the stream closes the process's input. Owned by one
+// thread. Errors are Error(kUnavailable).
 
 namespace graphd::ctl {
 

@@ -74,15 +74,16 @@ json JobToJson(const JobStatus& job) {
   return shown;
 }
 
-// The maximum number of bytes of job records in a status, without and with the times of operations.
-// A status is one line, which must fit into a frame (FrameReader) even with a thousand tensors and
-// with times in every bucket of every operation.
+// The maximum number of bytes of job records in a status: kRecordsRoom without the times of
+// operations, kRecordsRoomBesideTimes with them. A status is one line, which must fit into a frame
+// (FrameReader) even with a thousand tensors and with times in every bucket of every operation.
 constexpr size_t kRecordsRoom = size_t{512} << 10, kRecordsRoomBesideTimes = size_t{320} << 10;
 constexpr size_t kMaxCommandShown = 200;
 
-// Returns a record, and lowers `room` by about its bytes. Leaves out hosts for which there is no
-// room, and reasons that repeat the reason of the host where the job ended first, because all hosts
-// report a job's end with the same reason.
+// Returns a record, or null if `room` bytes are not enough, and lowers `room` by about the bytes of
+// the record. Leaves out hosts for which there is no room. Also leaves out reasons that are the
+// same as that of the host where the job ended first, because all hosts report a job's end with the
+// same reason.
 json RecordToJson(const JobRecord& record, size_t& room) {
   std::string command = record.command;
   Truncate(command, kMaxCommandShown);
@@ -240,7 +241,8 @@ std::string GraphsToText(const json& graphs) {
   return text;
 }
 
-// The description of a job whose hosts decide together.
+// A description of what the hosts of a job, which decide together without a launcher, have
+// reported.
 struct RecordText {
   std::string text;  // begins with a comma
   bool has_ended = false;
@@ -291,9 +293,9 @@ std::string CommandText(const json& job) {
   return (command.empty() ? "" : ": " + command) + "\n";
 }
 
-// Returns a line for each job that is attached, with what its hosts have reported about it, and a
-// line for each other job about which hosts have reported. A job that has ended, but is still
-// attached, is shown as one of the latter.
+// Returns a line for each attached job, with what its hosts have reported about it, and then a line
+// for each other job about which hosts have reported. A job that has ended is shown as one of the
+// latter even if it is still attached.
 std::string JobsToText(const json& jobs, const json& records, bool tells_version) {
   std::map<std::string, RecordText> told;
   for (const json& record : records) told[ValueOr(record, "job", "?")] = DescribeRecord(record);

@@ -10,12 +10,12 @@
 
 namespace graphd::ctl {
 
-// Returns the status as JSON that fits into a frame (FrameReader), however much clients have told
-// the daemon. With `operations`, it also has the distributions of times; because these are many
-// numbers, there is room for fewer records of jobs.
+// Returns the status as JSON. It always fits into a frame (FrameReader), even if clients have sent
+// the daemon many long texts: records of jobs that don't fit are left out. If `operations` is true,
+// it also has the distributions of times. These take much room, so fewer records of jobs fit.
 nlohmann::json StatusToJson(const ServerStatus& status, bool operations = false);
-// Returns the status of a daemon that is still loading and does not answer requests yet; nothing if
-// there is no such daemon behind the socket. The "state" is "loading", and the object "loading" has
+// Returns the status of the daemon behind a socket if it is still loading and does not answer
+// requests yet, and otherwise nothing. The "state" is "loading", and the object "loading" has
 // "done", "total" and "percent".
 std::optional<nlohmann::json> LoadingStatusOf(const std::string& socket);
 

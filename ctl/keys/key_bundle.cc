@@ -26,8 +26,8 @@ void AddFile(const KeyDirectory& keys, const std::string& from, const std::strin
   files.push_back({name, keys.Read(from)});
 }
 
-// Adds only the key that belongs to the certificate, because a rotation that was killed leaves the
-// old key in the file, too.
+// Adds a certificate and its private key. Only the key that belongs to the certificate is added:
+// after a rotation that was killed, the file of keys also has the old one.
 void AddPair(const KeyDirectory& keys, const std::string& from, const std::string& name,
              std::vector<KeyFile>& files) {
   const KeyPair pair = keys.ReadPair(from);
@@ -47,8 +47,8 @@ void AddRevoked(const KeyDirectory& keys, std::vector<KeyFile>& files) {
   if (keys.Has("revoked")) AddFile(keys, "revoked", "revoked", files);
 }
 
-// Returns the files for a machine of the servers' owner. `has_daemons`: with the key of the
-// daemons.
+// Returns the files for a machine on which the owner of the keys runs daemons or trainers.
+// `has_daemons`: whether to add the daemons' key.
 std::vector<KeyFile> KeysOfOwner(const KeyDirectory& keys, bool has_daemons, bool with_revoked) {
   std::vector<KeyFile> files;
   const bool has_secret = keys.Has(SecretFile::kName);
@@ -91,7 +91,8 @@ void InstallKeys(const KeyDirectory& keys, const std::vector<KeyFile>& files) {
     if (!MayBeSent(file.name)) {
       Throw(ErrorCode::kInvalid, "'", file.name, "' is not a file that a machine is sent");
     }
-    // Damaged files are refused here, because otherwise the daemon would refuse them later.
+    // Damaged files are refused here, before anything is written. Otherwise, only the daemon would
+    // notice them.
     if (file.name == "revoked") RevokedList::Parse(file.text, file.name);
     if (file.name == SecretFile::kName) SharedSecret::Parse(file.text, file.name);
     if (file.name.ends_with(".pem")) Certificate::FromPem(file.text, file.name);

@@ -51,8 +51,8 @@ RevokedList KeyMaker::ReadRevoked() const {
   return RevokedList::Parse(directory_.Read("revoked"), directory_.PathOf("revoked"));
 }
 
-// The clients' directories get the list, too, because clients refuse a server with a revoked
-// certificate.
+// Writes the list of revoked certificates. The clients' directories get it, too, because clients
+// refuse a server whose certificate is revoked.
 void KeyMaker::WriteRevoked(const RevokedList& list) const {
   directory_.Write("revoked", list.ToText());
   for (const Entry& entry : List()) {
@@ -172,8 +172,8 @@ std::vector<KeyMaker::Entry> KeyMaker::Rotate(const std::vector<std::string>& na
     made.push_back(Issue(authority, entry.folder, *entry.kind, entry.name, days));
     revoked.Add(entry.serial, entry.name);
   }
-  // The list of revoked certificates is written last. When it takes effect, all machines have the
-  // new keys, so that nobody is refused for having only old ones.
+  // The list of revoked certificates is written after `send`. When it takes effect, all machines
+  // already have the new keys, so that nobody is refused because of an old certificate.
   send();
   WriteRevoked(revoked);
   return made;

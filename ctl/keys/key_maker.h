@@ -12,12 +12,13 @@
 
 namespace graphd::ctl {
 
-// The name of the client certificate beside the server's own keys. Jobs that the owner of that
-// directory launches present it, and daemons let it do everything.
+// The name of the client certificate that is in the same directory as the server's own keys. The
+// jobs that the owner of that directory launches present it to daemons, which allow it everything.
 inline constexpr const char* kOwnerName = "owner";
 
-// Makes, renews and revokes the keys of one server name, in the directory that has the private key
-// of its authority (KeyDirectory). Not for use by several processes at once.
+// Makes, renews and revokes the keys of one server name, in the KeyDirectory that has the private
+// key of the server's certificate authority. Several processes must not use the same directory at
+// the same time.
 class KeyMaker {
  public:
   KeyMaker(KeyDirectory directory, std::string server_name)
@@ -33,19 +34,21 @@ class KeyMaker {
     std::string folder{};  // "", or "clients/NAME/"
   };
 
-  // Makes the authority, the server's key and the owner's unless they exist, and a key for each of
-  // `clients`, in clients/NAME. Returns what was made. Throws Error(kExists) if there is nothing to
-  // make or a client exists, Error(kInvalid) for a name that a client can't have.
+  // Makes the authority, the server's key and the owner's key, unless they exist, and a key for
+  // each of `clients`, in clients/NAME. Returns the certificates that were made. Throws
+  // Error(kExists) if there is nothing to make or if a client already exists, and Error(kInvalid)
+  // for a name that a client can't have.
   std::vector<Entry> Create(const std::vector<std::string>& clients, int days);
   // Makes a shared secret. Throws Error(kExists) if the directory has one.
   void CreateSecret() const;
   bool HasSecret() const;
-  // Returns the certificates in the directory, and revoked ones that are no longer there. Throws
-  // Error(kNotFound) if there are no certificates and no shared secret.
+  // Returns the certificates in the directory, and the revoked ones that are no longer there.
+  // Throws Error(kNotFound) if there are no certificates and no shared secret.
   std::vector<Entry> List() const;
-  // Makes new keys for these names, or for all names if `names` is empty, calls `send`, and then
-  // revokes the old certificates. Returns the new ones. Throws Error(kNotFound) for a name without
-  // a certificate; if `send` throws, the old certificates stay valid.
+  // Makes new keys for these names, or for all names if `names` is empty. Then calls `send`, which
+  // sends the keys to other machines, and revokes the old certificates after that. Returns the new
+  // certificates. Throws Error(kNotFound) for a name without a certificate. If `send` throws, the
+  // old certificates stay valid.
   std::vector<Entry> Rotate(const std::vector<std::string>& names, int days,
                             const std::function<void()>& send);
   // Revokes the certificates with this name or serial number, and returns them. Throws

@@ -65,7 +65,8 @@ void JournalSource::Start(std::vector<std::string> more) {
       "--output-fields=MESSAGE,PRIORITY,SYSLOG_IDENTIFIER,GRAPHD_JOB,GRAPHD_PEER,GRAPHD_OP",
       StrCat("--priority=", PrioritiesFrom(options_.least_level))};
   words.insert(words.end(), more.begin(), more.end());
-  // Fields that begin with "_" are those of journald, which no other process can forge.
+  // Only journald sets fields that begin with "_", so no other process can forge records of the
+  // unit.
   for (std::string match : {StrCat("_SYSTEMD_UNIT=", options_.unit), std::string("+"),
                             StrCat("UNIT=", options_.unit), std::string("_PID=1")}) {
     words.push_back(std::move(match));

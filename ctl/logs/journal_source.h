@@ -13,13 +13,13 @@
 namespace graphd::ctl {
 
 // The records of a service in the journal of this machine: those of the service itself, and those
-// that systemd has written about it. Runs journalctl to read the existing records and, if
-// Options::follow is set, runs it again to read new records as they are written.
+// that systemd has written about it. Runs journalctl once to read the existing records and, if
+// Options::follow is set, a second time to read new records as they are written.
 class JournalSource final : public LogSource {
  public:
   struct Options {
     std::string unit;         // "graphd@products.service"
-    std::string least_level;  // "warning": and more important ones
+    std::string least_level;  // the lowest level to read; "warning": warnings and errors
     double since = 0;         // seconds since 1970
     int64_t lines = -1;       // number of last existing records; < 0: all
     bool follow = false;      // also read later records
@@ -44,11 +44,12 @@ class JournalSource final : public LogSource {
   // Reads what journalctl has written to a descriptor. Returns false at its end.
   bool ReadSome(const UniqueFd& from, std::string& into);
   void TakeLines(std::vector<LogRecord>& out);
-  // Handles the end of journalctl: starts the one that follows the journal, if wanted.
+  // Must be called when journalctl has ended. Starts it again to follow the journal, if that is
+  // wanted.
   void OnEnd();
 
   const Options options_;
-  const int64_t begin_;  // when it was opened: microseconds since 1970
+  const int64_t begin_;  // when this object was made: microseconds since 1970
   Child child_;
   bool runs_ = false, follows_ = false, skips_line_ = false;
   std::string text_, errors_, cursor_;

@@ -45,9 +45,10 @@ std::optional<LogRecord> DecodeRecord(std::string_view line);
 // A line of `journalctl --output=json`.
 struct JournalLine {
   LogRecord record;
-  std::string cursor;  // its place in the journal
+  std::string cursor;  // the record's place in the journal, for --after-cursor
 };
-// Returns nothing if the line can't be read, or has no text.
+// Reads a line of `journalctl --output=json`. Returns nothing if it can't be read, or if the record
+// has no text.
 std::optional<JournalLine> ReadJournalLine(std::string_view line);
 
 }  // namespace graphd::ctl

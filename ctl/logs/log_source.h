@@ -11,10 +11,11 @@ namespace graphd::ctl {
 class LogSource {
  public:
   virtual ~LogSource() = default;
-  // Appends the next records that are there now, about 256 KiB at most. Returns whether there are
-  // no more records now. Does not wait longer than some 10 ms.
+  // Appends the next records that exist now, about 256 KiB at most. Returns true if there are no
+  // more records now. Does not wait longer than some 10 ms.
   virtual bool Read(std::vector<LogRecord>& out) = 0;
-  // Returns messages for the user about the source since the last call; usually none.
+  // Returns the messages for the user, about this source, that have come up since the last call;
+  // usually none.
   virtual std::vector<std::string> TakeNotices() { return {}; }
 };
 

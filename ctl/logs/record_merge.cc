@@ -8,7 +8,7 @@ namespace graphd::ctl {
 
 void RecordMerge::Add(size_t source, LogRecord record) {
   Source& from = sources_[source];
-  // If the clock of a host is set back, its records keep their order.
+  // With the maximum, the records of a host keep their order even if its clock is set back.
   from.caught_up = std::max(from.caught_up, record.microseconds);
   from.records.push_back(std::move(record));
 }

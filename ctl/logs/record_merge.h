@@ -11,9 +11,9 @@
 
 namespace graphd::ctl {
 
-// Merges records of several sources by time. Each source gives its records in the order of their
-// times, and may say that it has given all records before some time. A record is due when no other
-// source can still give an earlier one. Not thread-safe.
+// Merges the records of several sources by time. Each source gives its records in the order of
+// their times. Its user may also report that a source has given all records before some time. A
+// record is due when no other source can still give an earlier one. Not thread-safe.
 class RecordMerge {
  public:
   explicit RecordMerge(size_t sources) : sources_(sources) {}
@@ -30,8 +30,8 @@ class RecordMerge {
     LogRecord record;
   };
   std::optional<Due> Take();
-  // Returns the earliest record even if it is not due. Called when the caller does not want to wait
-  // any longer.
+  // Returns the earliest record even if it is not due, for a caller that does not want to wait any
+  // longer.
   std::optional<Due> TakeEarliest();
   bool HasRecords(size_t source) const { return !sources_[source].records.empty(); }
   bool HasRecords() const {

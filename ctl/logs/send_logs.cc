@@ -33,7 +33,7 @@ namespace {
 
 constexpr size_t kBatch = size_t{64} << 10;     // bytes of a frame's records
 constexpr size_t kMostKept = size_t{64} << 20;  // bytes of the last records, until they are sent
-constexpr size_t kMostRead = size_t{1} << 20;   // bytes that wait in one source for another
+constexpr size_t kMostRead = size_t{1} << 20;   // bytes of one source that wait for other sources
 constexpr int kLookMilliseconds = 50;           // between two looks for new records
 constexpr auto kBeat = std::chrono::milliseconds(250);  // between two frames without a record
 constexpr int kConnectMilliseconds = 1000;
@@ -104,7 +104,8 @@ class HostLog {
   bool empty() const { return sources_.empty(); }
   const std::vector<std::string>& names() const { return names_; }
 
-  // Reads the records that the sources have now, except from sources with many records that wait.
+  // Reads the records that the sources have now. Skips sources of which many records still wait to
+  // be sent.
   void Read() {
     for (size_t i = 0; i < sources_.size(); i++) {
       Source& source = sources_[i];
@@ -129,8 +130,8 @@ class HostLog {
     }
   }
 
-  // Returns the next record, if no source can have an earlier one. If `wait` is false, returns it
-  // even if a source can.
+  // Returns the next record, unless another source may still have an earlier one. If `wait` is
+  // false, returns it even then.
   std::optional<LogRecord> Take(bool wait = true) {
     auto due = wait ? merge_.Take() : merge_.TakeEarliest();
     if (!due) return std::nullopt;
@@ -138,10 +139,10 @@ class HostLog {
     return std::move(due->record);
   }
 
-  // Returns the time before which Read has found all records, or -1 if it has left some. `now` is
-  // the time at which Read began.
+  // Returns a time before which Read has found all records, or -1 if Read has left some records
+  // unread. `now` is the time at which Read began.
   int64_t CaughtUp(int64_t now) const { return at_end() ? now - delay_ : -1; }
-  // Returns whether there was nothing more at the last Read.
+  // Returns whether the last Read has left no records unread.
   bool at_end() const {
     return std::ranges::all_of(sources_, [](const Source& source) { return source.at_end; });
   }
@@ -159,7 +160,7 @@ class HostLog {
   RecordMerge merge_;
 };
 
-// Sends batches of records, each when the graphctl that reads them has asked for it.
+// Sends batches of records. Each is sent only after the graphctl that reads them has asked for it.
 class Sender {
  public:
   explicit Sender(std::string input) : input_(std::move(input)) {}

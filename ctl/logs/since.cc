@@ -27,8 +27,8 @@ std::optional<double> Duration(const std::string& text) {
   return std::nullopt;
 }
 
-// Returns the time in a text of this form. `date` is the beginning of today, for what the form
-// lacks.
+// Returns the time in a text that has the form `form` of strptime, or nothing. `date`: the
+// beginning of today, from which the fields are taken that the form lacks.
 std::optional<double> Read(const std::string& text, const char* form, tm date) {
   const char* const end = ::strptime(text.c_str(), form, &date);
   if (end == nullptr || *end != '\0') return std::nullopt;

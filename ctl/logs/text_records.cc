@@ -64,7 +64,7 @@ void TextRecords::Feed(std::string_view lines, std::vector<LogRecord>& out) {
       if (line.starts_with(kIndent)) line.remove_prefix(kIndent.size());
       open_->text.append("\n").append(line);
     } else if (!open_) {
-      // The file begins with the end of a record, or with what another program has written.
+      // The file begins with the end of a record, or with text of another program.
       open_.emplace();
       open_->level = "info";
       open_->text = line;

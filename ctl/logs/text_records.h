@@ -10,14 +10,15 @@
 namespace graphd::ctl {
 
 // Splits the text of a daemon's log file into records. Each record begins with its time and its
-// level (daemon/logging/log_text.h); a line that does not belongs to the record before it.
+// level (daemon/logging/log_text.h); a line that does not begin with these belongs to the record
+// before it.
 class TextRecords {
  public:
-  // Takes whole lines, each with its newline. Appends each record after which another one has
-  // begun.
+  // Takes whole lines, each with its newline. Appends to `out` the records that are certainly
+  // complete, because another record begins after each of them.
   void Feed(std::string_view lines, std::vector<LogRecord>& out);
-  // Returns the last record. It is complete if the file has no more text now, because the daemon
-  // writes each record with one write(2).
+  // Returns the last record, and forgets it. If the file has no more text now, the record is
+  // complete, because the daemon writes each record with one write(2).
   std::optional<LogRecord> Finish();
 
  private:

@@ -24,7 +24,7 @@ constexpr int kDrainPollMilliseconds = 200;
 // a slow directory service.
 constexpr std::chrono::milliseconds kReloadTimeout{60000};
 
-// Returns the ids of the jobs that are attached.
+// Returns the ids of the jobs that are attached to the daemon.
 std::vector<std::string> JobsAt(ControlClient& client) {
   std::vector<std::string> jobs;
   for (const JobStatus& job : client.Status().jobs) jobs.push_back(job.job_id);
@@ -57,7 +57,7 @@ bool HasJob(ControlClient& client, const std::string& job_id) {
     return std::any_of(status.jobs.begin(), status.jobs.end(),
                        [&](const JobStatus& job) { return job.job_id == job_id; });
   } catch (const Error& error) {
-    // A server that ends with its last job may have ended.
+    // The server may have been told to end with its last job, and then it has ended.
     if (error.code() == ErrorCode::kUnavailable) return false;
     throw;
   }

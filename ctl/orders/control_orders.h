@@ -10,8 +10,8 @@
 namespace graphd::ctl {
 
 // Carries out an operator's order by requests to a daemon of this host. `input` is the part of
-// standard input that was read after the order. Returns the frame of the answer, whose kind is
-// "control". Throws Error.
+// standard input that was read after the order. Calls `send` for the frames that SwitchGraph sends
+// before its answer. Returns the frame "control" with the answer. Throws Error.
 nlohmann::json CarryOutControl(const ControlOrder& order, ControlClient& client,
                                const std::function<void(const nlohmann::json&)>& send,
                                const std::string& input);

@@ -19,9 +19,9 @@ namespace graphd::ctl {
 namespace {
 
 constexpr int kPauseMilliseconds = 100;
-// The time that a supervisor may take beyond the trainers' grace until it has ended.
+// The time that a supervisor may take to end, in addition to the grace period of its trainers.
 constexpr double kEndSeconds = 15;
-// The time that new supervisors may take until the job's first host knows them.
+// The time within which the job's first host must have received a report of each new supervisor.
 constexpr double kJoinSeconds = 10;
 
 struct Log {
@@ -29,8 +29,8 @@ struct Log {
   LogTail tail;
 };
 
-// Opens the logs of the trainers that are not in `logs` yet, because a later attempt may have more
-// trainers.
+// Opens the logs of the trainers that are not in `logs` yet. It is called repeatedly, because a
+// later attempt may have more trainers.
 void OpenLogs(const nlohmann::json& state, int64_t lines, std::vector<Log>& logs) {
   const std::string directory = ValueOr(state, "log_dir", "");
   for (const nlohmann::json& trainer : ValueOr(state, "trainers", nlohmann::json::array())) {
@@ -87,7 +87,8 @@ std::vector<std::string> AwayHosts(const nlohmann::json& state) {
   return names;
 }
 
-// Returns whether all hosts wait outside the job's attempt, so that they can take part in the next.
+// Returns whether all hosts with these numbers wait outside the job's current attempt, so that they
+// can take part in the next one.
 bool AllWait(const std::vector<uint32_t>& numbers, const nlohmann::json& state) {
   size_t waiting = 0;
   for (const nlohmann::json& host : ValueOr(state, "hosts", nlohmann::json::array())) {

@@ -35,7 +35,7 @@ namespace {
 constexpr std::chrono::milliseconds kConnectTimeout{5000};
 constexpr std::chrono::milliseconds kStatusTimeout{2000};
 constexpr double kReportSeconds = 0.25;  // between two reports about servers that stop
-constexpr int kSilentSeconds = 60;       // without progress, after which a stop fails
+constexpr int kSilentSeconds = 60;       // a stop fails after this time without progress
 
 std::string SocketOf(const ServerSpec& server) {
   return FindSocket(server.server_name, server.port, server.runtime_dir);
@@ -115,7 +115,7 @@ void StartServer(const HostOrder& order, GuardState& guard) {
   try {
     AwaitReady(starter, guard);
   } catch (const Error&) {
-    starter.Abandon();  // nobody would know about the daemon
+    starter.Abandon();  // otherwise, a daemon that nobody knows about would stay
     throw;
   }
   SendFrame({{"t", "ready"},
@@ -130,7 +130,7 @@ void StartServer(const HostOrder& order, GuardState& guard) {
 struct Stop {
   double timeout = -1;  // seconds from `start`; negative: none
   StoreStatus store;    // the latest that the server has reported
-  bool writes = false;  // a report has said that write-back has begun
+  bool writes = false;  // a report of the server showed that write-back had begun
   Clock::time_point start = Clock::now(), moved = start;
 };
 
@@ -172,7 +172,7 @@ void StopServer(const HostOrder& order) {
   const std::string socket = SocketOf(order.server);
   const auto gone = [&] {
     if (!process) return !FileExists(socket);
-    pollfd ended{process.get(), POLLIN, 0};  // readable after its end, reaped or not
+    pollfd ended{process.get(), POLLIN, 0};  // readable once the process has ended, reaped or not
     return ::poll(&ended, 1, 0) == 1;
   };
   while (!WaitUntil(kReportSeconds, gone)) {
@@ -216,8 +216,8 @@ std::set<pid_t> ProcessesToSignal(const JobStatus& job) {
 
 void StopJobs(const HostOrder& order) {
   const uint16_t port = order.server.port;
-  // A detached job's supervisor is asked: it tells the other hosts, and may give trainers more
-  // time.
+  // A detached job is stopped by asking its supervisor, which tells the other hosts and can give
+  // the trainers a longer grace period.
   if (!order.stop_job.empty() && StopJob(order.stop_job, port, order.stop_grace)) {
     return SendFrame({{"t", "stopped_job"}, {"job", order.stop_job}});
   }
@@ -236,7 +236,7 @@ void StopJobs(const HostOrder& order) {
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUnavailable) throw;
     if (had_ended) return SendFrame(ended);
-    return SendFrame({{"t", "no_server"}, {"text", error.what()}});  // may have ended with its job
+    return SendFrame({{"t", "no_server"}, {"text", error.what()}});  // maybe it ended with its job
   }
   std::set<std::string> jobs;
   std::vector<JobProcess> signalled;
@@ -259,14 +259,14 @@ void StopJobs(const HostOrder& order) {
         if (jobs.count(job.job_id)) return false;
       }
     } catch (const Error& error) {
-      // An unavailable server has ended with its last job; any other error means that it is only
-      // slow.
+      // If the server is unavailable, it has ended with its last job. Any other error means that it
+      // is only slow.
       return error.code() == ErrorCode::kUnavailable;
     }
     return true;
   };
   if (!WaitUntil(5, left)) {
-    // If a supervisor is killed, its guard ends the trainers.
+    // When a supervisor is killed, its guard process (RunGuarded) ends the trainers.
     for (const JobProcess& process : signalled) process.Signal(SIGKILL);
     if (!WaitUntil(5, left)) {
       Throw(ErrorCode::kDeadline, "jobs of server '", order.server.server_name,

@@ -5,9 +5,9 @@
 #include "ctl/plan/host_order.h"
 #include "ctl/supervise/run_guarded.h"
 
-// Carries out the orders that are not jobs: starting a server, its status, stopping it, stopping
-// its jobs. They run on the server's host and answer with frames on standard output
-// (ctl/hosts/frame_reader.h); the last frame is "done" or "error".
+// Carries out an order about a server on its host, such as starting the server, reporting its
+// status, stopping it, or stopping its jobs. Answers with frames on standard output
+// (ctl/hosts/frame_reader.h), the last of which is "done" or "error".
 
 namespace graphd::ctl {
 

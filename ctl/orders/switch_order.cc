@@ -17,8 +17,9 @@ constexpr std::chrono::milliseconds kCallTimeout{30000};
 constexpr int kProgressMilliseconds = 100;
 constexpr int kAliveMilliseconds = 1000;
 
-// Returns the next line of standard input, without its end; empty if none came in time. The end of
-// the input is kAbortLine. `text` is what was read before.
+// Returns the next line of standard input, without the newline; an empty text if none has come in
+// time; kAbortLine at the end of the input. `text` is the part of the input that was read before,
+// and gets what is read here.
 std::string ReadLine(int wait_milliseconds, std::string& text) {
   if (const size_t end = text.find('\n'); end != std::string::npos) return text.substr(0, end);
   pollfd input{STDIN_FILENO, POLLIN, 0};

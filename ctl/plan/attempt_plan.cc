@@ -15,14 +15,15 @@ bool Has(const std::vector<uint32_t>& numbers, uint32_t number) {
   return std::ranges::find(numbers, number) != numbers.end();
 }
 
-// Returns whether a host waits, although the first host's plan includes it in the current attempt.
+// Returns whether a host waits for the next attempt, although the first host's plan includes it in
+// the current one.
 bool WaitsIn(const JobHost& first, const JobHost& host) {
   return host.phase == JobPhase::kAway && host.attempt == first.attempt &&
          !IsAway(first, host.host);
 }
 
-// Returns whether such a host can take part in the next attempt without a request: it was cut off,
-// and reports again.
+// Returns whether a host for which WaitsIn is true can take part in the next attempt without
+// `graphctl restart`: it was cut off (its report has a reason), and now it reports again.
 bool IsBack(const JobHost& host, const SilentHosts& silent) {
   return !host.reason.empty() && !Has(silent.quiet, host.host);
 }

@@ -21,7 +21,7 @@ std::string Below(const std::string& directory, const std::string& name) {
   return directory.empty() ? name : directory + "/" + name;
 }
 
-// Names are sent as JSON, which must be UTF-8.
+// Throws unless a name is UTF-8, because names are sent as JSON, which must be UTF-8.
 void CheckUtf8(const std::string& name) {
   try {
     nlohmann::json(name).dump();
@@ -33,8 +33,8 @@ void CheckUtf8(const std::string& name) {
   }
 }
 
-// Returns the machines of ip_config and trainer_hosts: lines with the same address are one machine,
-// and so are all local addresses.
+// Returns the machines of ip_config and trainer_hosts. Lines with the same address name the same
+// machine, and all local addresses name this machine.
 std::vector<CopyHost> MachinesOf(const std::vector<HostLine>& lines,
                                  const std::vector<TrainerHost>& trainer_hosts,
                                  const LocalTest& is_local) {
@@ -120,7 +120,7 @@ class Planner {
     return plan_.files.size() - 1;
   }
 
-  // Rejects a file with the path of a directory that contains other files.
+  // Throws if a file would have the path of a directory that contains other files.
   void CheckDirectories() const {
     for (const auto& [target, source] : sources_of_) {
       const auto below = sources_of_.lower_bound(target + "/");
@@ -130,7 +130,7 @@ class Planner {
     }
   }
 
-  // Rejects a file with the name of another file's partial copy.
+  // Throws if a file would have the name that another file has while it is being received.
   void CheckPartials() const {
     for (const auto& [target, source] : sources_of_) {
       const std::string name = PartialName(BaseName(target));

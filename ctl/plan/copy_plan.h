@@ -18,7 +18,7 @@
 //   WORKSPACE/REL_DATA_PATH/<names>.gz       every machine, if nodes or labels have names
 //   WORKSPACE/REL_DATA_PATH/part<i>/...      the machine of line i
 //
-// The machines of --trainer_hosts count as machines, and have no line.
+// The machines of --trainer_hosts are among "every machine", but have no line and so no partition.
 //
 // A machine's files are listed in the order in which they are sent. The part config is the last
 // one, so that it never exists before its partitions.
@@ -30,8 +30,8 @@ struct LocalFile {
   std::string path;
   uint64_t size = 0;
   unsigned mode = 0644;  // permission bits
-  // An array in the file whose checksum is recorded elsewhere. It is checked before anything is
-  // sent.
+  // An array in the file, whose checksum another file has recorded. The checksum is compared before
+  // any file is sent.
   struct Array {
     std::string name;
     uint64_t offset = 0, bytes = 0, xxh3 = 0;
@@ -43,7 +43,7 @@ struct CopySources {
   LocalFile part_config, ip_config;
   std::string part_config_text;               // unchanged
   std::vector<LocalFile> maps;                // the files that node_map and edge_map name
-  std::vector<LocalFile> names;               // node names by type, texts of labels by feature
+  std::vector<LocalFile> names;               // files of node names, and of texts of labels
   std::vector<std::vector<LocalFile>> parts;  // indexed by PartId
   struct Script {
     LocalFile file;
@@ -55,7 +55,7 @@ struct CopySources {
 
 struct CopyFile {
   LocalFile source;
-  std::string target;  // relative to the workspace: names with single slashes
+  std::string target;  // relative to the workspace, without "." or double slashes
   bool has_text = false;
   std::string text;  // if has_text, this is sent instead of the content of source.path
 };
@@ -83,11 +83,11 @@ CopyPlan MakeCopyPlan(const std::string& workspace, const std::string& rel_data_
                       const LocalTest& is_local,
                       const std::vector<TrainerHost>& trainer_hosts = {});
 
-// Returns a part config whose partitions' files are part<i>/<name>, relative to the config itself,
-// where DGL (0.6 and later) and graphd look for them. Maps become <directory>/<name>, where
-// <directory> is the absolute path of the directory that will contain the config, because DGL opens
-// their paths unchanged. Returns the text unchanged if it needs no changes. `path` names the config
-// in messages.
+// Returns the part config `text` with the paths of the copied files. The files of partitions become
+// part<i>/<name>; DGL (0.6 and later) and graphd look for them relative to the config itself. Maps
+// become <directory>/<name>, because DGL opens their paths unchanged; <directory> is the absolute
+// path of the directory that will contain the config. Returns the text unchanged if it needs no
+// changes. `path` names the config in messages.
 std::string RewritePartConfig(const std::string& text, const std::string& path,
                               const std::string& directory);
 

@@ -9,7 +9,7 @@
 
 namespace graphd::ctl {
 
-// NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE for StrictJson.
+// Defines the functions that NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE defines, but for StrictJson.
 #define GRAPHD_JSON_FIELDS(Type, ...)                                               \
   inline void to_json(StrictJson& nlohmann_json_j, const Type& nlohmann_json_t) {   \
     NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, __VA_ARGS__))        \
@@ -66,7 +66,8 @@ std::string TrainerName(const HostOrder& order, int rank) {
   return is_torchrun ? "torchrun" : StrCat("trainer ", rank);
 }
 
-// Rejects command lines that contain bytes other than UTF-8, which JSON can't represent.
+// Throws if a text of the order, such as the command line, is not UTF-8, because JSON can't
+// represent it.
 std::string EncodeOrder(const HostOrder& order) {
   try {
     return StrictJson(order).dump();

@@ -19,8 +19,8 @@ const JobHost* FirstOf(const std::vector<JobHost>& hosts, const Test& is_meant) 
   return first;
 }
 
-// The grace in the report of a failed host is not used, because it is part of the plan of an
-// attempt.
+// Returns the decision to end the job with the code and the reason of a host. The grace of a failed
+// host is not used: it belongs to the plan of an attempt, and not to the job's end.
 JobDecision EndAs(const JobHost& host) {
   const double grace = host.phase == JobPhase::kFailed ? 0 : host.grace;
   return {JobDecision::Kind::kEnd, 0, host.code, host.reason, host.ended_at, grace};
@@ -57,7 +57,7 @@ JobDecision Decide(const std::vector<JobHost>& hosts, uint32_t own, uint32_t num
     return host.phase == JobPhase::kFailed && host.attempt == mine->attempt;
   });
   if (failed) return CountedRestarts(*lead) < max_restarts ? restart : EndAs(*failed);
-  // Returns whether the test holds for all hosts that take part.
+  // Returns whether the phases of all hosts that take part in the current attempt pass the test.
   const auto all = [&](auto test) {
     for (uint32_t number = 0; number < num_hosts; number++) {
       if (IsAway(*lead, number)) continue;

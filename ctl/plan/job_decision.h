@@ -6,10 +6,10 @@
 
 #include "wire/job_record.h"
 
-// The decision what a host of a job does next, which is made from the reports of all hosts. Every
-// host decides for itself, by the same rules. Only the first host, through whose daemon the hosts
-// exchange reports, begins another attempt, and decides which hosts take part and how many trainers
-// they have. No function has side effects.
+// Decides what a host of a job does next, from the reports of all hosts. Every host decides for
+// itself, by the same rules. An attempt is one start of the job's trainers. Only the first host,
+// through whose daemon the hosts exchange reports, begins another attempt, and decides which hosts
+// take part in it and how many trainers they have. No function has side effects.
 
 namespace graphd::ctl {
 
@@ -17,7 +17,7 @@ struct JobDecision {
   enum class Kind {
     kWait,
     kStart,    // start the trainers
-    kRestart,  // end the trainers and begin the next attempt: as the first host, or after it
+    kRestart,  // end the trainers; the first host begins another attempt, others follow
     kEnd,      // end the trainers and the job
   };
   Kind kind = Kind::kWait;
@@ -35,14 +35,15 @@ JobDecision Decide(const std::vector<JobHost>& hosts, uint32_t own, uint32_t num
 // Returns the last report of a host, or null.
 const JobHost* FindHost(const std::vector<JobHost>& hosts, uint32_t number);
 
-// Returns whether the plan of the first host leaves out a host.
+// Returns whether the current attempt, as the first host has planned it, runs without this host.
 bool IsAway(const JobHost& first_host, uint32_t number);
 
-// Returns how often the trainers were started again after failures and losses, which --max_restarts
-// limits.
+// Returns how often the trainers were started again because a trainer has failed or a host was
+// lost. --max_restarts limits this number.
 uint32_t CountedRestarts(const JobHost& first_host);
 
-// Returns the host where the job ended first (kOver), or null. It tells how the job has ended.
+// Returns the host where the job ended first (its phase is kOver), or null. Its report has the
+// outcome of the job.
 const JobHost* FirstToEnd(const std::vector<JobHost>& hosts);
 
 // Adds the reports in `news` to `known`, which has at most one report per host; a report with a

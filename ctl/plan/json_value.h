@@ -14,8 +14,8 @@ namespace graphd::ctl {
 // The largest number that is read as a double, so that it can be converted to an integer.
 inline constexpr double kMaxJsonNumber = 1e18;
 
-// JSON that is nested deeper than this is refused: values are copied and written by functions that
-// call themselves.
+// JSON that is nested deeper than this is refused, because recursive functions copy and write
+// values and could exhaust the stack.
 inline constexpr int kMaxJsonDepth = 64;
 
 // Parses a text that another host has sent. Returns a discarded value if it is not JSON.

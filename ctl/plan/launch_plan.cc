@@ -19,9 +19,10 @@ bool IsLoopbackLiteral(const std::string& address) {
   return address == "localhost" || address == "::1" || address.rfind("127.", 0) == 0;
 }
 
-// Rejects a loopback address among several machines: trainers on other machines would connect to
-// themselves. A host that only computes may have such an address, because nobody connects to it;
-// but not if it has rank 0, or if the job is detached, because then other machines watch the host.
+// Throws if there are several machines and one has a loopback address, because trainers on other
+// machines would connect to themselves. A host that runs trainers only may have such an address,
+// because nobody connects to it. It may not if it has rank 0, or if the job is detached, because
+// then other machines watch the host.
 void CheckReachable(const std::vector<HostPlan>& hosts, bool detach) {
   const HostPlan* loopback = nullptr;
   const HostPlan* remote = nullptr;
@@ -41,12 +42,12 @@ int TrainersOf(const HostLine& line, const LaunchOptions& options) {
   return line.num_trainers.value_or(options.num_trainers);
 }
 
-// Returns the machine that an address belongs to: all local addresses are one machine.
+// Returns a key for the machine that an address belongs to. All local addresses have the same key.
 std::string MachineOf(const std::string& address, bool is_local) {
   return is_local ? std::string() : address;
 }
 
-// Returns the places of trainers: the lines of ip_config, and then the hosts that only compute.
+// Returns the slots of the job: the lines of ip_config, and then the hosts that run trainers only.
 std::vector<TrainerSlot> PlanSlots(const LaunchOptions& options, const std::vector<HostLine>& lines,
                                    const std::vector<HostPlan>& hosts) {
   std::map<std::pair<std::string, uint16_t>, int> host_of;
@@ -77,11 +78,12 @@ std::vector<TrainerSlot> PlanSlots(const LaunchOptions& options, const std::vect
 }
 
 // The smallest --host_timeout of a job that goes on without lost hosts. A host that is cut off
-// begins to end its trainers after half of the timeout. This takes a moment, and must be done when
-// the others regard the host as lost.
+// begins to end its trainers after half of the timeout. This takes a moment, and must be finished
+// before the other hosts regard the host as lost.
 constexpr double kLeastHostTimeout = 4;
 
-// Refuses a number of trainers that the job never has, or with which it can't go on.
+// Throws if the job never has --min_trainers trainers, or if its other options don't let it go on
+// without a lost host.
 void CheckMinTrainers(const LaunchOptions& options, int64_t num_trainers) {
   if (options.min_trainers == 0) return;
   if (options.min_trainers > num_trainers) {
@@ -126,8 +128,8 @@ std::string LogDirOf(const LaunchOptions& options, const std::string& job_id) {
   return StrCat(base, "/", job_id);
 }
 
-// Hosts that decide together exchange their reports through the first daemon, which all of them can
-// reach, because trainers must reach it, too.
+// Sets the meeting of each host. Hosts that decide together exchange their reports through the
+// first daemon. All of them can reach it, because trainers must reach it, too.
 void PlanMeeting(LaunchPlan& plan, double host_timeout) {
   const ServerSpec first = plan.hosts[0].order.server;
   for (size_t i = 0; i < plan.hosts.size(); i++) {
@@ -165,7 +167,7 @@ std::vector<HostPlan> PlanHosts(const ServerSpec& server, const std::vector<Host
 
 void AddTrainerHosts(const ServerSpec& server, const std::vector<TrainerHost>& trainer_hosts,
                      const LocalTest& is_local, HostAction action, std::vector<HostPlan>& hosts) {
-  std::map<std::string, std::string> machines;  // each with the place that names it
+  std::map<std::string, std::string> machines;  // each with the file and line that name it
   for (const HostPlan& host : hosts) {
     machines.emplace(MachineOf(host.order.server.address, host.is_local), "of ip_config");
   }

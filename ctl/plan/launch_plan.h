@@ -13,18 +13,20 @@
 //
 // Every line of ip_config is a machine in DGL's sense: it has one partition and its own trainers,
 // with local ranks from 0. Lines with the same address and port share a daemon and one supervisor.
-// Hosts of --trainer_hosts have a supervisor and trainers alone, with the last ranks.
+// Hosts of --trainer_hosts have a supervisor and trainers, but no daemon; their trainers have the
+// last ranks.
 
 namespace graphd::ctl {
 
 struct LaunchOptions {
   ServerSpec server;  // address, port and parts are set for each host
   std::string workspace;
-  std::string log_dir;    // relative to the workspace; empty: the hosts' directory of the job
+  std::string log_dir;    // relative to the workspace; empty: JobDirectory on each host
   bool no_logs = false;   // keep no output of the trainers
   std::string ip_config;  // the path that trainers receive
-  int num_trainers = 1;   // per ip_config line; a third column there overrides it
-  // Hosts that only compute. Each has num_trainers unless it says otherwise, and at least one.
+  int num_trainers = 1;   // for each line of ip_config without a third column
+  // Hosts that run trainers only. Each has its own number of trainers or else num_trainers, but at
+  // least one.
   std::vector<TrainerHost> trainer_hosts;
   int num_samplers = 0;
   uint64_t row_cache = 0;  // bytes on each machine; 0: none
@@ -34,7 +36,7 @@ struct LaunchOptions {
   double server_grace = 30;
   bool detach = false;
   int max_restarts = 0;
-  int min_trainers = 0;  // the job goes on while it has this many; 0: it ends with a lost host
+  int min_trainers = 0;  // the job survives lost hosts while so many trainers are left; 0: never
   std::vector<std::string> extra_envs;
   UserCommand command;
 };
@@ -43,7 +45,7 @@ struct HostPlan {
   bool is_local = false;
   std::string name;  // the address, for messages; with its port if the address occurs twice
   HostOrder order;
-  std::string where;  // the line of --trainer_hosts that names it; empty: it is of ip_config
+  std::string where;  // the line of --trainer_hosts that names it; empty: ip_config names it
   std::string node;   // the name of its node of Slurm; empty: Slurm is not used
 };
 
@@ -52,8 +54,8 @@ struct LaunchPlan {
   int world_size = 0;
   std::string master_addr;
   int master_port = 0;  // 0: chosen at launch
-  // The list has an entry per daemon, in the order of first appearance, and then one per host that
-  // only computes.
+  // One entry for each daemon, in the order of first appearance in ip_config, and then one for each
+  // host that runs trainers only.
   std::vector<HostPlan> hosts;
 };
 
@@ -63,8 +65,9 @@ using LocalTest = std::function<bool(const std::string& address)>;
 std::vector<HostPlan> PlanHosts(const ServerSpec& server, const std::vector<HostLine>& lines,
                                 const LocalTest& is_local, HostAction action);
 
-// Adds the hosts that only compute to the hosts with daemons. They get the settings of the server
-// that clients use. Throws Error(kInvalid) for a machine that is among the hosts already.
+// Adds the hosts that run trainers only to `hosts`, which has the hosts with daemons. Their orders
+// have the settings of `server` that clients use. Throws Error(kInvalid) for a machine that is
+// already among the hosts.
 void AddTrainerHosts(const ServerSpec& server, const std::vector<TrainerHost>& trainer_hosts,
                      const LocalTest& is_local, HostAction action, std::vector<HostPlan>& hosts);
 
@@ -78,8 +81,8 @@ LaunchPlan MakeLaunchPlan(const LaunchOptions& options, const std::vector<HostLi
 std::string PlanToJson(const LaunchPlan& plan);
 std::string PlanToText(const LaunchPlan& plan);
 
-// Returns an id that is made of date, time and process number, and is unique among the jobs that
-// one user starts.
+// Returns a new job id, made of the date, the time and the process number. It is unique among the
+// jobs that one user starts on one machine.
 std::string NewJobId();
 
 }  // namespace graphd::ctl

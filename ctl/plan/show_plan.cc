@@ -30,8 +30,8 @@ nlohmann::json EnvironmentJson(const LaunchPlan& plan, const HostOrder& order,
   return variables;
 }
 
-// Returns whether hosts have different commands, because each command contains the number of its
-// host.
+// Returns whether hosts have different commands. They do under torchrun, whose command contains the
+// number of the host.
 bool CommandsDiffer(const LaunchPlan& plan) {
   const auto is_other = [&plan](const HostPlan& host) {
     return !host.order.trainers.empty() &&

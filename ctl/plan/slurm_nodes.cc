@@ -27,8 +27,8 @@ const SlurmNode* FindNode(const std::string& address, const SlurmNodes& job,
   return nullptr;
 }
 
-// Returns the address under which other machines reach a node: the address to which its name
-// resolves, because a node may have further addresses, for example of containers.
+// Returns the address by which other machines reach a node. Prefers the one to which the node's
+// name resolves, because the node may have further addresses, for example for containers.
 std::string AddressOf(const SlurmNode& node, const AddressLookup& look_up) {
   for (const std::string& each : look_up(node.name)) {
     if (std::ranges::find(node.addresses, each) != node.addresses.end()) return each;

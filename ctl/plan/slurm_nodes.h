@@ -8,8 +8,8 @@
 #include "ctl/plan/trainer_hosts.h"
 #include "wire/ip_config.h"
 
-// The search for the hosts of a launch among the nodes of a Slurm job. The functions change nothing
-// but their arguments.
+// Finds the hosts of a launch among the nodes of a Slurm job. The functions have no side effects,
+// except on their arguments.
 
 namespace graphd::ctl {
 
@@ -24,29 +24,32 @@ struct SlurmNodes {
   std::vector<SlurmNode> nodes;
 };
 
-// Removes addresses that several nodes have, such as those of bridges for containers, which name
-// none of them.
+// Removes the addresses that several nodes have, such as those of bridges for containers, because
+// such an address does not identify a node.
 void RemoveSharedAddresses(SlurmNodes& job);
 
-// Returns the numeric addresses that belong to an address of ip_config; none if it is unknown.
+// A function that returns the numeric addresses of a name or address in ip_config; none if it can't
+// be resolved.
 using AddressLookup = std::function<std::vector<std::string>(const std::string& address)>;
 
 // Returns the node that an address names, by its name or one of its addresses. Throws
-// Error(kInvalid) with the nodes if there is none; `where` says what names the address.
+// Error(kInvalid), which lists the nodes, if there is none. `where` says in the message where the
+// address comes from.
 const SlurmNode& NodeOf(const std::string& address, const std::string& where, const SlurmNodes& job,
                         const AddressLookup& look_up);
 
-// Returns an ip_config for `num_parts` partitions: each of the first nodes has one partition. If
-// there are fewer nodes than partitions, neighbouring partitions share a node.
+// Returns the text of an ip_config for `num_parts` partitions. Each of the first `num_parts` nodes
+// has one partition. If there are fewer nodes than partitions, neighbouring partitions share a
+// node.
 std::string IpConfigOf(const SlurmNodes& job, int num_parts, const AddressLookup& look_up);
 
 // Returns the nodes that no line of ip_config names, which run trainers only.
 std::vector<TrainerHost> OtherNodes(const SlurmNodes& job, const std::vector<HostLine>& lines,
                                     const AddressLookup& look_up);
 
-// Sets the nodes of all hosts of a plan. srun reaches all hosts, this machine too. A host regards
-// the launcher as gone after `host_timeout` seconds of silence. Throws Error(kInvalid) for a host
-// that is not a node of the job.
+// Sets the node of each host of a plan, also of this machine, because srun starts the supervisors
+// of all hosts. Each host ends its job if the launcher is silent for `host_timeout` seconds. Throws
+// Error(kInvalid) for a host that is not a node of the job.
 void AssignNodes(const SlurmNodes& job, double host_timeout, const AddressLookup& look_up,
                  LaunchPlan& plan);
 

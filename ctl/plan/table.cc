@@ -18,7 +18,8 @@ struct Columns {
   size_t begin, end;
 };
 
-// Divides the columns into parts that are at most `width` wide, unless a single column is wider.
+// Divides the columns into parts that are at most `width` wide. A part may be wider if it has only
+// one column besides the first.
 std::vector<Columns> Divide(const std::vector<size_t>& widths, size_t width) {
   std::vector<Columns> parts{{1, 1}};
   size_t used = widths[0];

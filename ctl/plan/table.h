@@ -8,8 +8,8 @@
 namespace graphd::ctl {
 
 // Lays out a table of texts, whose first row is the heading: columns have the width of their
-// longest text, and the columns from `first_number` to `end_number` - 1 are right-aligned. The last
-// cell of a row with fewer cells than the heading is a message, which takes the rest of its line
+// longest text, and the columns from `first_number` to `end_number` - 1 are right-aligned. If a row
+// has fewer cells than the heading, its last cell is a message, which takes the rest of the line
 // and widens no column. A table wider than `width` is divided into parts below one another. Each
 // part has some of the columns, and repeats the first column. Only messages can be wider than
 // `width`.

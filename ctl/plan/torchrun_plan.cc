@@ -24,8 +24,8 @@ void RunUnderTorchrun(LaunchPlan& plan) {
     host.order.job.slots.clear();  // torchrun numbers the trainers
     std::vector<TrainerPlan>& trainers = host.order.trainers;
     if (trainers.empty()) continue;
-    // Node 0 is the one whose torchrun listens at MASTER_ADDR.
-    // The port is known when all hosts are ready; a shell takes it from the environment.
+    // Node 0 is the host on which torchrun listens at MASTER_ADDR. The port is only known when all
+    // hosts are ready, so a shell takes it from the environment.
     const std::string text = StrCat(
         "exec torchrun --nnodes ", nodes, " --nproc_per_node ", trainers.size(), " --node_rank ",
         host.order.is_master ? 0 : node++, " --rdzv_id ", ShellQuote(plan.job_id),

@@ -15,8 +15,8 @@ struct TrainerHost {
 
 // Parses the text of a file with a line `address [trainers]` for each machine. `where` is the path
 // or another name of the file. Empty lines and lines that begin with '#' are skipped. Throws
-// Error(kInvalid) with file, line, value and remedy, also for an address that occurs twice and a
-// file without any.
+// Error(kInvalid) with file, line, value and remedy, also for an address that occurs twice and for
+// a file without an address.
 std::vector<TrainerHost> ParseTrainerHosts(const std::string& text, const std::string& where);
 // Reads and parses the file. Throws as ParseTrainerHosts does, and Error(kNotFound) if there is no
 // such file.

@@ -5,8 +5,8 @@
 
 #include "ctl/plan/host_order.h"
 
-// The division of a job's ranks among its hosts, which each host computes by itself for every
-// attempt from the numbers of trainers in the job's slots.
+// Divides a job's ranks among its hosts. For every attempt, each host computes this by itself from
+// the numbers of trainers in the job's slots (TrainerSlot).
 
 namespace graphd::ctl {
 
@@ -23,16 +23,18 @@ std::vector<uint32_t> WithoutHosts(std::vector<uint32_t> trainers, const JobSpec
 // Returns the number of trainers in all slots, which is the job's world size.
 int64_t NumTrainers(const std::vector<uint32_t>& trainers);
 
-// Returns whether a host only computes and serves no partition, so that a job can go on without it.
+// Returns whether a host serves no partition and runs trainers only, so that a job can go on
+// without it.
 bool OnlyComputes(const JobSpec& job, uint32_t host);
 
-// Gives a host its trainers: `trainers` has the number for each slot. Sets what depends on these
-// numbers: ranks, the size of the world, and the host of rank 0. Throws Error(kInvalid) for another
-// number of slots, more than kMaxTrainersPerSlot or no trainers at all.
+// Sets the trainers of a host in its order, and the members that depend on them, such as the ranks,
+// the world size and the host of rank 0. `trainers` has the number of trainers for each slot of the
+// job. Throws Error(kInvalid) if it has another number of slots than the job, a number above
+// kMaxTrainersPerSlot, or no trainers at all.
 void AssignTrainers(const std::vector<uint32_t>& trainers, HostOrder& order);
 
-// Returns the order by which a host that only computes joins a job that runs, from the order of the
-// job's first host.
+// Returns the HostOrder by which a host that runs trainers only joins a running job. `first_host`:
+// the order of the job's first host.
 HostOrder JoinOrder(HostOrder first_host, const TrainerSlot& slot);
 
 }  // namespace graphd::ctl

@@ -25,12 +25,12 @@ struct SplitArguments {
 // The number of values that an option takes.
 enum class OptionKind { kFlag, kOneValue, kAssignments };
 
-// Splits the words after `launch`. `kind_of` returns the kind of an option by its name
-// ("--ip_config"), or std::nullopt for an unknown one; unknown options remain in `options`, so that
-// the parser rejects them. The command begins at the first word that is neither an option nor the
-// value of one, or after "--". An option of kind kAssignments takes all following NAME=VALUE words;
-// the first other word begins the command. Each assignment becomes an option of its own
-// ("--extra_envs A=b --extra_envs C=d").
+// Splits the words after `launch` into graphctl's options and the user's command. `kind_of` returns
+// the kind of the option with a name ("--ip_config"), or std::nullopt if there is no such option.
+// Unknown options remain in `options`, so that the parser rejects them. The command begins at the
+// first word that is neither an option nor the value of one, or after "--". An option of kind
+// kAssignments takes all following NAME=VALUE words; the first other word begins the command. Each
+// assignment becomes an option of its own ("--extra_envs A=b --extra_envs C=d").
 SplitArguments SplitCommandLine(
     const std::vector<std::string>& arguments,
     const std::function<std::optional<OptionKind>(const std::string&)>& kind_of);

@@ -51,7 +51,7 @@ double Largest(const std::vector<Column>& columns, double least) {
   return least > 0 ? least : 1;
 }
 
-// Returns how many columns share a label, so that labels don't overlap.
+// Returns n such that labels don't overlap if only every n-th column has one.
 size_t LabelStep(const std::vector<Column>& columns) {
   size_t longest = 1;
   for (const Column& column : columns) longest = std::max(longest, column.label.size());

@@ -7,8 +7,8 @@
 
 namespace graphd::ctl {
 
-// Returns a table in HTML of the features of a type, with a histogram of each and its most
-// frequent values; a sentence if there are none.
+// Returns a table in HTML of the features of a type, with a histogram and the most frequent values
+// of each. If there are no features, returns a sentence that says so.
 std::string FeatureTableHtml(const std::vector<FeatureStatistics>& features);
 
 }  // namespace graphd::ctl

@@ -5,13 +5,13 @@
 
 namespace graphd::ctl {
 
-// Returns the numeric addresses of this machine's interfaces, without loopback and link-local
-// addresses, which do not lead to this machine from elsewhere.
+// Returns the numeric addresses of this machine's interfaces, except loopback and link-local
+// addresses, by which other machines can't reach this machine.
 std::vector<std::string> OwnAddresses();
 
-// Returns the numeric addresses of a name or an address, without loopback. If a name of this
-// machine has only loopback addresses, as a host's own name has on many systems, returns the
-// addresses of this machine's interfaces.
+// Returns the numeric addresses of a name or an address, except loopback and link-local addresses.
+// If none is left and the name is one of this machine, returns OwnAddresses(): on many systems, a
+// host's own name has only loopback addresses.
 std::vector<std::string> LookUpAddress(const std::string& address);
 
 }  // namespace graphd::ctl

@@ -68,8 +68,8 @@ struct Answers {
   }
 };
 
-// Blocks the signals that end this process while it has a step. After the step, a signal that has
-// arrived ends it.
+// Blocks the signals that would end this process while its step runs. If one has arrived meanwhile,
+// it ends this process after the step.
 class HeldSignals {
  public:
   HeldSignals() {
@@ -86,7 +86,7 @@ class HeldSignals {
   UniqueFd arrived_;
 };
 
-// A process srun, which the destructor ends.
+// A running srun process. The destructor ends it.
 class Step {
  public:
   explicit Step(Child child) : child_(std::move(child)) { child_.in.reset(); }
@@ -94,7 +94,7 @@ class Step {
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
   const Child& child() const { return child_; }
-  // Returns its wait status.
+  // Ends the process, if it was not ended before. Returns its wait status.
   int End() {
     if (child_.pid > 0) status_ = EndChild(std::exchange(child_.pid, 0));
     return status_;
@@ -105,8 +105,8 @@ class Step {
   int status_ = 0;
 };
 
-// Reads a step's output until it ends. Returns false if the time is over or a signal arrives before
-// that.
+// Reads a step's output until its end. Returns false if `timeout` seconds pass or a signal arrives
+// before that.
 bool ReadAnswers(const Child& child, int signals, double timeout, Answers& answers) {
   FrameReader frames(
       [&](const nlohmann::json& header, const std::string&) { answers.Take(header); },
@@ -188,8 +188,8 @@ LinkOpener LinksOverSrun(const std::string& graphctl, double connect_timeout) {
                               .relay = "srun"};
     command.words.insert(command.words.end(),
                          {"--nodelist=" + plan.node, "--input=all", graphctl, "supervise"});
-    // The supervisor has already reported how it ends; these lines of srun only repeat its exit
-    // code.
+    // These lines of srun only repeat the supervisor's exit code, after the supervisor has reported
+    // itself how it ends.
     command.is_useless = [](std::string_view line) {
       return line.starts_with("srun: error: ") &&
              line.find(": task 0: Exited with exit code ") != line.npos;

@@ -6,9 +6,10 @@
 #include "ctl/hosts/host_link.h"
 #include "ctl/plan/slurm_nodes.h"
 
-// Starts graphctl on the nodes of the Slurm job that this process is part of, by srun. Every host
-// has a step of its own: srun would send the input of a step to all of its tasks, mix their output,
-// and end all of them with one node. Steps share the job's resources with whatever else runs in it.
+// Starts graphctl by srun on the nodes of the Slurm job that this process is part of. Every host
+// has a step of its own, because in a common step srun would send the input to all tasks, mix their
+// output, and end all tasks if one node fails. The steps share the job's resources with everything
+// else that runs in it.
 
 namespace graphd::ctl {
 

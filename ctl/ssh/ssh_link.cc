@@ -51,8 +51,7 @@ class SshLink : public HostLink {
     Wake();
   }
 
-  // Gives up a connection that does not exist yet, because no supervisor would receive the line
-  // over it.
+  // If the connection is still being made, gives it up: no supervisor would receive the line "end".
   void End() override {
     if (!connected_) closing_ = true;
     HostLink::End();
@@ -85,9 +84,9 @@ class SshLink : public HostLink {
     queue_.Push(std::move(closed));
   }
 
-  // Relays messages until the channel ends. Waits for the session's socket and our own wake-ups
-  // together, after reading everything that libssh has already taken off the socket. While the
-  // queue is full nothing is read, but outgoing lines, above all pings, are still sent.
+  // Relays messages until the channel ends. Before it waits for the session's socket and for our
+  // own wake-ups, it reads everything that libssh has already taken from the socket. While the
+  // queue is full, it reads nothing, but still sends outgoing lines, above all pings.
   void Converse(SshSession& session, SshChannel& channel) {
     FrameReader frames(
         [this](const nlohmann::json& header, std::string payload) {

@@ -7,9 +7,9 @@
 
 namespace graphd::ctl {
 
-// Returns a function that runs `graphctl supervise` on the hosts of a plan: as a child process on
-// this machine, where the program is `own_path`, and in a channel of a new ssh session on others,
-// where it is `graphctl`.
+// Returns a function that runs `graphctl supervise` on the hosts of a plan. On this machine, the
+// supervisor is a child process and its program is `own_path`. On other hosts, it runs in a channel
+// of a new ssh session and its program is `graphctl`.
 LinkOpener LinksOverSsh(const std::string& own_path, const std::string& graphctl,
                         const SshOptions& options);
 

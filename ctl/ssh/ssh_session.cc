@@ -16,8 +16,8 @@
 namespace graphd::ctl {
 namespace {
 
-// Serializes access to known_hosts, which all sessions of this process share: the functions below
-// are the only ones that read or write that file.
+// Protects the file known_hosts, which all sessions of this process share. Only the functions below
+// read or write that file.
 Mutex& KnownHostsMutex() {
   static Mutex mutex;
   return mutex;
@@ -93,7 +93,8 @@ void SshSession::Configure(const SshOptions& options) {
   }
   const long seconds = std::max(1L, static_cast<long>(options.connect_timeout));
   ssh_options_set(session_, SSH_OPTIONS_TIMEOUT, &seconds);
-  // Prefer AES, which the hardware accelerates; libssh's first choice is several times slower.
+  // Prefer AES, which processors accelerate. The cipher that libssh prefers is several times
+  // slower.
   constexpr const char* kCiphers =
       "aes128-gcm@openssh.com,aes256-gcm@openssh.com,chacha20-poly1305@openssh.com,"
       "aes256-ctr,aes192-ctr,aes128-ctr";
@@ -215,8 +216,8 @@ void SshChannel::Write(const std::string& text) {
   }
 }
 
-// Writes at most as many bytes as the channel's window has room for: with more, libssh would block
-// for an unlimited time.
+// Writes at most as many bytes as the channel's window has room for. If there were more, libssh
+// would block for an unlimited time.
 size_t SshChannel::WriteSome(std::string_view bytes) {
   constexpr size_t kMost = size_t{256} << 10;
   const size_t window = ssh_channel_window_size(channel_);

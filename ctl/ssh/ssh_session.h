@@ -8,9 +8,10 @@
 
 #include "ctl/hosts/host_link.h"
 
-// A thin layer over libssh: a session that is connected, has checked the host's key against
-// known_hosts and is logged in by agent or key; and a channel that runs one command. Each session
-// belongs to one thread. Errors name the host, the reason and a remedy.
+// A thin layer over libssh. An SshSession is connected, has checked the host's key against
+// known_hosts, and is logged in by an ssh agent or a key. An SshChannel runs one command in a
+// session. Each session, with its channels, belongs to one thread. Errors name the host, the reason
+// and a remedy.
 
 namespace graphd::ctl {
 

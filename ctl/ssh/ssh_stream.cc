@@ -25,8 +25,8 @@ class SshStream : public HostStream {
 
   bool AtEnd() override { return channel_.AtEnd(); }
 
-  // The host opens the channel's window by a message, so waiting for input also waits until bytes
-  // can be written.
+  // Waiting for input also waits until bytes can be written, because the host enlarges the
+  // channel's window by sending a message.
   void Wait(bool, int milliseconds) override {
     pollfd ready{session_.fd(), POLLIN, 0};
     ::poll(&ready, 1, milliseconds);

@@ -7,9 +7,10 @@
 
 namespace graphd::ctl {
 
-// Return the size of the largest partition divided by the average size, which is 1 if all are
-// equal: in nodes, edges or bytes of all types, or in objects of one type. Return nothing if not
-// all partitions were read.
+// Return the size of the largest partition divided by the average size, which is 1 if all
+// partitions are equal. NodeBalance and EdgeBalance count nodes and edges of all types, ByteBalance
+// counts bytes, and TypeBalance counts the objects of one type. Return nothing if not all
+// partitions were read.
 std::optional<double> NodeBalance(const GraphStatistics& statistics);
 std::optional<double> EdgeBalance(const GraphStatistics& statistics);
 std::optional<double> ByteBalance(const GraphStatistics& statistics);

@@ -8,8 +8,9 @@
 
 namespace graphd::ctl {
 
-// The numbers of elements by their value, for features with few distinct values. Beyond kMost
-// values nothing is counted any more, so that memory is bounded. Not thread-safe.
+// Counts how many elements of a feature have each value, for features with few distinct values. If
+// there are more than kMost values, it stops counting, so that its memory is bounded. Not
+// thread-safe.
 class ClassCounts {
  public:
   static constexpr size_t kMost = 1024;

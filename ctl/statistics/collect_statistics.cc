@@ -100,8 +100,8 @@ class Collector {
     return rows;
   }
 
-  // Reads the arrays whose names begin with `prefix`. DGL's partitions without rows may lack a
-  // feature that others have.
+  // Reads the features of a type: the arrays whose names begin with `prefix`. A partition of DGL
+  // without rows of the type may lack a feature that other partitions have.
   void ReadOfType(const PartitionArrays& arrays, const std::string& prefix, const std::string& type,
                   int64_t rows, Features& features, const std::string& step, PieceScan& scan) {
     std::vector<std::string> found;

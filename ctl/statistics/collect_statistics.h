@@ -8,14 +8,14 @@
 
 namespace graphd::ctl {
 
-// Reads all partitions of the graph that are on this machine, or only `part`, one after the other,
-// each with all processors. Besides the statistics, this takes the memory of an EdgeCollector (see
-// there) and FeatureCollector::kSample numbers for each feature; a partition in DGL's format is
-// loaded into memory as a whole. Out-degrees and isolated nodes are left out if they need more than
-// half of the available memory.
+// Returns the statistics of the partitions of a graph that are on this machine, or only of `part`.
+// Reads the partitions one after the other, each with all processors. Besides the result, this
+// takes the memory of an EdgeCollector (see there) and of FeatureCollector::kSample numbers for
+// each feature. A partition in DGL's format is also loaded into memory as a whole. Out-degrees and
+// isolated nodes are left out if they need more than half of the available memory.
 //
-// Throws Error(kNotFound) if no partition is on this machine, and Error(kCorrupt) for damaged
-// files, whose checksums are not compared.
+// Throws Error(kNotFound) if no partition is on this machine, and Error(kCorrupt) for files that
+// are noticed to be damaged. Checksums are not compared.
 GraphStatistics CollectStatistics(const PartConfig& config, std::optional<PartId> part,
                                   const StepProgress& progress);
 

@@ -16,8 +16,8 @@ struct DegreeSummary {
   std::vector<uint64_t> log2_histogram;
 };
 
-// The numbers of nodes by their degree. Memory depends on the number of different degrees. Not
-// thread-safe.
+// Counts how many nodes have each degree. Its memory depends on the number of different degrees.
+// Not thread-safe.
 class DegreeCounts {
  public:
   void Add(uint64_t degree) {

@@ -100,7 +100,7 @@ void EdgeCollector::ReadOffsets(PartId part, EdgeTypeId e, const StoredArray& of
   };
   scan.Run(step, offsets.num_elements(), sizeof(uint64_t), [&](const Piece& piece) {
     Thread& thread = threads[piece.thread];
-    // Each element but the last begins the in-edges of a node, which end at the next one.
+    // Each offset but the last is the begin of a node's in-edges, whose end is the next offset.
     const uint64_t end = std::min(piece.end, last);
     const auto bytes = offsets.Read(piece.begin, end + 1 - piece.begin, thread.buffer);
     const auto* values = reinterpret_cast<const uint64_t*>(bytes.data());

@@ -23,14 +23,14 @@ class EdgeCollector {
   // Returns the memory that out-degrees and isolated nodes take.
   static uint64_t MemoryForDegrees(const GraphMeta& meta);
 
-  // With `whole`, out-degrees and isolated nodes are counted, for which all partitions must be
-  // read. `statistics` must already have its list of types, and must outlive the object.
+  // If `whole` is true, out-degrees and isolated nodes are counted, too; all partitions must then
+  // be read. `statistics` must already have its list of types, and must outlive the object.
   EdgeCollector(const GraphMeta& meta, bool whole, GraphStatistics& statistics);
 
   // Reads the structure of the next partition. Throws Error(kCorrupt) naming array and element for
   // offsets that descend or don't fit the edges, and for sources that don't exist.
   void Read(PartId part, const PartitionArrays& arrays, const std::string& step, PieceScan& scan);
-  // Sets the statistics that need all partitions.
+  // Sets the statistics that can only be computed after all partitions are read.
   void Finish();
 
  private:
@@ -45,7 +45,7 @@ class EdgeCollector {
   std::vector<DegreeCounts> in_degrees_;     // by edge type
   std::vector<SharedCounters> out_degrees_;  // by edge type; empty unless whole_
   std::vector<SharedSet> has_edges_;         // by node type: nodes with in-edges
-  std::vector<SharedSet> halo_;              // by node type: of the partition that is read
+  std::vector<SharedSet> halo_;              // by node type: halo nodes of the current part
 };
 
 }  // namespace graphd::ctl

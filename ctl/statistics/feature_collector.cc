@@ -28,8 +28,8 @@ uint64_t ElementsPerRow(const std::vector<int64_t>& row_shape) {
   return elements;
 }
 
-// Returns the number of the interval of a sampled element, if `low` to `high` is divided into
-// `intervals`.
+// Returns the number of the interval that contains `value`, if the range from `low` to `high` is
+// divided into `intervals` equal intervals.
 size_t IntervalOf(double value, double low, double high, size_t intervals) {
   const double share = (value - low) / (high - low);
   return std::min(static_cast<size_t>(share * static_cast<double>(intervals)), intervals - 1);
@@ -56,8 +56,8 @@ void FeatureCollector::Read(const StoredArray& array, const std::string& step, P
     Throw(ErrorCode::kCorrupt, array.At(0), " has another dtype or shape than the feature '",
           name(), "' in the partitions before; copy or partition it again");
   }
-  // Each piece is summarized by itself and added in the order of pieces, so that the sums do not
-  // depend on the number of threads.
+  // Each piece is summarized separately, and the summaries are added in the order of the pieces, so
+  // that the sums do not depend on the number of threads.
   std::vector<ValueSummary> pieces(PieceScan::PiecesOf(array.num_elements()));
   struct Thread {
     std::vector<std::byte> buffer;
@@ -82,7 +82,8 @@ void FeatureCollector::Read(const StoredArray& array, const std::string& step, P
   before_ += array.num_elements();
 }
 
-// Takes a random element of each range of `stride_` elements, counted over all partitions.
+// Adds to the sample one random element of each range of `stride_` elements. The ranges are counted
+// over all partitions, one after the other.
 void FeatureCollector::Sample(const Encoding& encoding, std::span<const std::byte> bytes,
                               uint64_t begin, std::vector<double>& sample) const {
   VisitElements(encoding, bytes, [&](auto elements, const auto& convert) {
@@ -98,7 +99,7 @@ void FeatureCollector::Sample(const Encoding& encoding, std::span<const std::byt
 
 void FeatureCollector::Count(const Encoding& encoding, std::span<const std::byte> bytes,
                              ClassCounts& counts) const {
-  // Whole numbers of this size are exact in a double.
+  // Smaller whole numbers are exact in a double.
   constexpr double kExact = 9007199254740992.0;
   VisitElements(encoding, bytes, [&](auto elements, const auto& convert) {
     for (const auto& element : elements) {
@@ -144,8 +145,8 @@ Histogram FeatureCollector::MakeHistogram() const {
   return histogram;
 }
 
-// If the file of texts can't be read, only the texts are missing: the numbers come from the files
-// of the graph, which have all been read.
+// Adds the texts of labels to the classes. If the file of texts can't be read, the result only
+// lacks the texts, because everything else comes from files that have been read already.
 void FeatureCollector::AddTexts(std::vector<FeatureClass>& classes) {
   if (labels_file_.empty()) return;
   try {

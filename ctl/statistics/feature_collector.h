@@ -28,7 +28,8 @@ class FeatureCollector {
   void Read(const StoredArray& array, const std::string& step, PieceScan& scan);
   // Notes that the next partition has no such feature.
   void Skip() { statistics_.by_part.emplace_back(); }
-  // Returns the statistics. If the file of labels' texts can't be read, they say so.
+  // Returns the statistics. If the file with the texts of the labels can't be read, their member
+  // texts_problem has the reason.
   FeatureStatistics Finish() &&;
 
  private:
@@ -42,8 +43,8 @@ class FeatureCollector {
   FeatureStatistics statistics_;
   std::string labels_file_;
   bool has_classes_;
-  uint64_t stride_ = 1;  // one element of each `stride_` is in the sample
-  uint64_t before_ = 0;  // elements in the partitions before
+  uint64_t stride_ = 1;  // one in `stride_` elements is in the sample
+  uint64_t before_ = 0;  // elements in the partitions read before
   std::vector<double> sample_;
   ClassCounts classes_;
 };

@@ -6,7 +6,7 @@
 namespace graphd::ctl {
 namespace {
 
-// Returns the sum of f(type) over the types.
+// Returns the sum of f(type) over all elements of `types`.
 template <class Types, class F>
 int64_t Sum(const Types& types, F&& f) {
   int64_t sum = 0;

@@ -10,8 +10,8 @@
 #include "ctl/statistics/value_summary.h"
 #include "graphd/ids.h"
 
-// The findings of `graphctl inspect --statistics` in the files of a partitioned graph. Plain
-// values.
+// The results of `graphctl inspect --statistics`, computed from the files of a partitioned graph.
+// Plain values.
 
 namespace graphd::ctl {
 
@@ -38,8 +38,9 @@ struct FeatureStatistics {
   ValueSummary values;                // the values in all partitions that were read
   std::vector<ValueSummary> by_part;  // in the order of GraphStatistics::parts
   Histogram histogram;
-  // Ascending by value. Unset if the feature is not counted by its values: floats without texts,
-  // several numbers per row, original ids, and more than ClassCounts::kMost values.
+  // The classes, ascending by value. Unset if the elements are not counted by value: for floats
+  // whose labels have no texts, several numbers per row, original ids, and more than
+  // ClassCounts::kMost values.
   std::optional<std::vector<FeatureClass>> classes;
   std::string texts_problem;  // the error because of which the labels' texts are missing, or ""
 };
@@ -52,7 +53,8 @@ struct NodeTypeStatistics {
   int64_t nodes = 0;  // only those in partitions that were read, as in all numbers below
   std::optional<int64_t> isolated;  // nodes without an edge; unset if not all partitions were read
   std::vector<int64_t> by_part;     // nodes
-  // Nodes that a partition does not own and from which edges lead into it.
+  // The number, for each partition, of nodes that it does not own, but from which edges lead to its
+  // nodes.
   std::vector<int64_t> halo_by_part;
   std::vector<FeatureStatistics> features;
 };
@@ -76,13 +78,13 @@ struct GraphStatistics {
   std::vector<PartId> parts;    // those that were read, ascending
   std::vector<PartId> missing;  // those whose files are not on this machine
   std::vector<uint64_t> bytes;  // the size of the arrays of each of `parts`
-  // [part][owner]: edges of the part by the partition that owns their source; empty if there are
-  // more than kMostInMatrix partitions.
+  // The element edges_from[i][owner] is the number of edges of the partition parts[i] whose source
+  // `owner` owns. Empty if there are more than kMostInMatrix partitions.
   std::vector<std::vector<int64_t>> edges_from;
   std::vector<NodeTypeStatistics> ntypes;
   std::vector<EdgeTypeStatistics> etypes;
-  // The bytes that counting out-degrees and isolated nodes needs, if they were left out because
-  // these are too many; otherwise 0.
+  // The bytes of memory that counting out-degrees and isolated nodes would take, if they were left
+  // out because that is too much; otherwise 0.
   uint64_t memory_for_degrees = 0;
 
   // Return sums over all types: for the partition parts[i], or for all partitions that were read.

@@ -16,11 +16,12 @@ std::string ShortNumber(double value);
 // Returns a whole number with all its digits, any other number with 4 significant digits, and "-"
 // if there is none.
 std::string ShortNumber(const std::optional<Number>& number);
-// Returns a balance with 3 digits after the point: "1.042".
+// Returns a balance (ctl/statistics/balance.h) with 3 digits after the point: "1.042".
 std::string BalanceText(double balance);
 // Returns a whole number with a comma between thousands.
 std::string Thousands(uint64_t number);
-// Returns the degrees of an element of DegreeSummary::log2_histogram: "0", "1", "2-3", "4-7".
+// Returns the range of degrees that an element of DegreeSummary::log2_histogram counts: "0", "1",
+// "2-3", "4-7".
 std::string DegreeRange(size_t bucket);
 // Returns the dtype and shape of a feature's rows, such as "float32 x 16, stored as int8".
 std::string DTypeText(const FeatureStatistics& feature);

@@ -8,11 +8,12 @@
 
 namespace graphd::ctl {
 
-// Finds the owners of nodes of one type. It is fast in loops over many nodes, most of which one
-// partition owns. Immutable.
+// Finds the partitions that own nodes of one type. It is fast if one partition owns most of the
+// nodes that are looked up. Immutable.
 class OwnerLookup {
  public:
-  // The map must outlive the object. `home`: the partition that owns most of the nodes.
+  // The map must outlive the object. `home`: the partition that owns most of the nodes that will be
+  // looked up.
   OwnerLookup(const NodeMap& nodes, NodeTypeId type, PartId home);
   // Returns the partition that owns the node. Requires: the node exists.
   PartId Owner(uint64_t node) const noexcept {

@@ -11,8 +11,8 @@
 
 namespace graphd::ctl {
 
-// The arrays of one partition. Those of a native partition stay in their files; a partition of DGL
-// is loaded into memory, since its files have another layout. Immutable after construction.
+// The arrays of one partition. The arrays of a native partition stay in their files. A partition of
+// DGL is loaded into memory, because its files have another layout. Immutable after construction.
 class PartitionArrays {
  public:
   // Opens the files, and compares the names and shapes of all arrays with the part config. Throws

@@ -15,8 +15,8 @@ struct Piece {
   uint64_t index, begin, end;
 };
 
-// Divides arrays into pieces that all processors work on, and reports how much is done. One thread
-// at a time calls its methods.
+// Divides arrays into pieces on which all processors work, and reports the progress. Only one
+// thread at a time may call its methods.
 class PieceScan {
  public:
   static constexpr uint64_t kElements = 65536;  // the size of each piece but the last
@@ -25,10 +25,10 @@ class PieceScan {
   // `total`: the bytes of all arrays.
   PieceScan(StepProgress progress, uint64_t total);
 
-  // Returns the number of threads; Piece::thread is below it.
+  // Returns the number of threads. Piece::thread is always smaller than this number.
   size_t threads() const noexcept { return threads_; }
   // Calls f for each piece of an array of `elements`, on several threads, and returns when all are
-  // done. Rethrows the first exception that f threw; then no more pieces are begun.
+  // done. If f throws, begins no more pieces, and rethrows the first exception.
   void Run(const std::string& step, uint64_t elements, size_t element_bytes,
            const std::function<void(const Piece&)>& f);
   // Reports the end of the last step.
@@ -38,7 +38,7 @@ class PieceScan {
   const StepProgress progress_;
   const uint64_t total_;
   const size_t threads_;
-  uint64_t done_ = 0;  // bytes of the arrays before
+  uint64_t done_ = 0;  // bytes of the arrays of earlier calls of Run
 };
 
 }  // namespace graphd::ctl

@@ -7,15 +7,15 @@
 
 namespace graphd::ctl {
 
-// Counters that several threads may increment at the same time. Each takes 4 bytes if the largest
-// possible count fits into them, and otherwise 8 bytes.
+// Counters that several threads may increment at the same time. Each counter takes 4 bytes if the
+// largest possible count fits into 4 bytes, and otherwise 8 bytes.
 class SharedCounters {
  public:
   // `most`: the largest count that is possible.
   SharedCounters(size_t size, uint64_t most) {
     most <= UINT32_MAX ? narrow_.resize(size) : wide_.resize(size);
   }
-  // Returns the memory of an object that is constructed with these arguments, in bytes.
+  // Returns the memory in bytes that an object constructed with these arguments takes.
   static uint64_t Bytes(uint64_t size, uint64_t most) {
     return size * (most <= UINT32_MAX ? 4 : 8);
   }

@@ -12,19 +12,21 @@
 namespace graphd::ctl {
 
 // An array of a partition that is read in pieces, from a file or from memory. Files are read and
-// not mapped, so that memory holds one piece per thread, and a file that is truncated meanwhile is
-// an error. Immutable; threads may read at once.
+// not mapped, so that only one piece per thread is in memory, and a file that is truncated while it
+// is read causes an Error instead of a signal. Immutable; several threads may read at the same
+// time.
 class StoredArray {
  public:
-  // The array `spec` of a segment's file.
+  // Refers to the array `spec` in the file of a segment.
   StoredArray(ArraySpec spec, std::string path, std::shared_ptr<const UniqueFd> file);
-  // An array in memory. `path` names its origin in messages.
+  // Refers to an array in memory. `path` is shown in messages as its origin.
   StoredArray(ArraySpec spec, std::string path, Tensor values);
 
   const ArraySpec& spec() const noexcept { return spec_; }
   uint64_t num_elements() const noexcept { return spec_.bytes / DTypeSize(spec_.dtype()); }
-  // Returns `count` elements from element `begin` on, as they are stored: in `buffer`, which is
-  // resized, or in the array's memory. Throws Error(kCorrupt) if the file is too short.
+  // Returns `count` elements from element `begin` on, as they are stored. The result refers to
+  // `buffer`, which is resized, or to the array's own memory. Throws Error(kCorrupt) if the file is
+  // too short.
   std::span<const std::byte> Read(uint64_t begin, size_t count,
                                   std::vector<std::byte>& buffer) const;
   // Describes the place of an element: "part0/graph.seg: array 'csc/0/indices', element 7".

@@ -18,9 +18,10 @@ double ToFinite(long double value) {
   return static_cast<double>(std::clamp(value, -kMost, kMost));
 }
 
-// Adds up differences from the first finite element instead of the elements, because the squares of
-// large numbers, such as times, would leave no digits for the deviations. The sums of float64 are
-// long double, in which even the squares of the largest float64 are finite.
+// Summarizes elements of one type. It adds up the differences from the first finite element instead
+// of the elements themselves: the squares of large numbers, such as times, would use up all digits
+// of the sum, so that small deviations would be lost. The sums for float64 are of the type long
+// double, in which even the square of the largest float64 is finite.
 template <class T, class Convert>
 ValueSummary SummarizeSpan(std::span<const T> elements, const Convert& convert) {
   using Wide = decltype(convert(T()));

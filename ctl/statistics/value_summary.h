@@ -10,14 +10,14 @@
 
 namespace graphd::ctl {
 
-// A number of a feature, without loss: whole numbers keep all digits.
+// A number of a feature, without loss of precision: whole numbers keep all their digits.
 using Number = std::variant<int64_t, uint64_t, double>;
 double ToDouble(const Number& number) noexcept;
 
 // The summary of some elements of a feature, as readers get them. A plain value.
 struct ValueSummary {
   uint64_t count = 0;              // all elements
-  uint64_t nan = 0;                // those that are not a number
+  uint64_t nan = 0;                // elements that are NaN
   uint64_t infinite = 0;           // infinite ones
   uint64_t zeros = 0;              // zeros
   std::optional<Number> min, max;  // the least and the largest finite element
@@ -27,7 +27,8 @@ struct ValueSummary {
   long double squares = 0;
 
   uint64_t finite() const noexcept { return count - nan - infinite; }
-  // Returns the standard deviation of the finite elements, all of them taken as the population.
+  // Returns the standard deviation of the finite elements. They are the whole population, so the
+  // sum of squares is divided by their number.
   double Deviation() const noexcept;
   // Adds the elements of another summary of the same dtype. The sums depend, in their last digits,
   // on the order in which summaries are added.

@@ -10,7 +10,8 @@
 
 namespace graphd::ctl {
 
-// The type in which the elements of a dtype are summarized: it holds all of their values.
+// The type to which elements of the type T are converted to be summarized. It holds all of their
+// values.
 template <class T>
 using SummaryNumber =
     std::conditional_t<std::is_floating_point_v<T>, double,
@@ -23,9 +24,9 @@ inline bool IsWhole(DType dtype) noexcept {
 }
 
 // Calls f(elements, convert) with a span of stored elements and a function that converts one of
-// them to the value that readers get. The value is an int64_t, a uint64_t or a double, with the
-// same type for all arrays of a dtype. `bytes` are stored elements of the encoding, which
-// CheckEncoding accepts.
+// them to the value that readers get. The value is an int64_t, a uint64_t or a double, and all
+// arrays of one dtype have the same one of these types. `bytes` has stored elements in the
+// encoding, which CheckEncoding must accept.
 template <class F>
 void VisitElements(const Encoding& encoding, std::span<const std::byte> bytes, F&& f) {
   const auto elements = [&]<class T>(T) {

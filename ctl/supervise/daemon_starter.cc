@@ -33,9 +33,11 @@ namespace {
 // The timeout of an attempt to attach. It is short because an attempt blocks the supervisor's loop.
 constexpr std::chrono::milliseconds kAttachTimeout{250};
 // The timeout for joining a job at a daemon that has reported readiness. It is long because a
-// daemon that ends with its last job would end if a slow join to its only job were given up.
+// daemon that ends with its last job would end if this process gave up while it slowly joins the
+// only job.
 constexpr std::chrono::seconds kJoinTimeout{30};
-// The time after which we try to attach to a daemon that we started, if it has not sent READY=1.
+// If a daemon that we started has not sent READY=1 after this time, we try to attach to it
+// nevertheless.
 constexpr std::chrono::seconds kWithoutNotice{5};
 
 // Returns a datagram socket with a name that the system chooses, and the name ("@...", which is
@@ -55,7 +57,8 @@ std::pair<UniqueFd, std::string> MakeNotifySocket() {
   return {std::move(socket), "@" + std::string(address.sun_path + 1, length - 1)};
 }
 
-// Checks the owner of the runtime directory: anyone could have created one below /tmp.
+// Makes the directory of a server in the runtime directory. Checks the owner of the runtime
+// directory, because below /tmp any user could have created it.
 void MakeRuntimeDirectory(const std::string& runtime_dir, const std::string& directory) {
   MakeDirectories(DirName(runtime_dir));
   if (::mkdir(runtime_dir.c_str(), 0755) != 0 && errno != EEXIST) {
@@ -70,8 +73,8 @@ void MakeRuntimeDirectory(const std::string& runtime_dir, const std::string& dir
   MakeDirectories(directory);
 }
 
-// Returns whether trainers reach the daemon over its Unix socket alone: they are on its machine,
-// and no option says who may come over TCP.
+// Returns whether the daemon needs only its Unix socket: its address is a loopback address, so all
+// trainers are on its machine, and no option says who may connect by TCP.
 bool NeedsNoTcp(const ServerSpec& spec) {
   return !spec.insecure && spec.keys.empty() && spec.secret.empty() &&
          IsLoopbackAddress(spec.address);
@@ -104,8 +107,8 @@ std::vector<std::string> DaemonArguments(const ServerSpec& spec, const std::stri
   return words;
 }
 
-// The keys of a part config that identify a server's graph. Missing keys stay empty, because
-// another version may write other keys.
+// The keys of a part config that identify a server's graph. A member stays empty if its key is
+// missing, because another version may write other keys.
 struct GraphKeys {
   std::string graph_name;
   int num_parts = 0;
@@ -172,8 +175,8 @@ bool DaemonStarter::Poll() {
   Attach attach = Attach::kBusy;
   if (NotifiedReady() || now >= next_attempt_) {
     attach = TryAttach();
-    // The pause grows, because each attempt stays in the daemon's queue until the daemon has
-    // loaded.
+    // The pause grows with time, because the daemon keeps each attempt in its queue of connections
+    // until it has loaded.
     const auto pause = std::chrono::duration_cast<Clock::duration>((now - begin_) / 8);
     next_attempt_ = now + (attach == Attach::kBusy ? pause : Clock::duration::zero());
   }
@@ -235,8 +238,8 @@ void DaemonStarter::CompareFiles(const ServerStatus& status) {
     const std::string now = Fingerprint(DataHash(StampDataFiles(config, parts)));
     if (now == status.graphs.front().fingerprint) return;
   } catch (const Error& error) {
-    // Removed files count as changed. With any other error, the files may belong to another user or
-    // may just be being replaced.
+    // Files that don't exist any more count as changed. Any other error says nothing: this user may
+    // not read the files, or somebody may be replacing them at this moment.
     if (error.code() != ErrorCode::kNotFound) return;
   }
   changed_files_ = StrCat("the files of ", spec_.part_config, " have changed since the server '",
@@ -318,7 +321,8 @@ void DaemonStarter::Start() {
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
-  // Opens the file again: the lock belongs to this process's open file and must end with it.
+  // Opens the log file once more for the daemon. The lock belongs to the description that this
+  // process has opened; if the daemon inherited that one, the lock would not end with this process.
   UniqueFd log = OpenFile(log_path_, O_WRONLY | O_APPEND);
   const pid_t pid = ::fork();
   if (pid < 0) ThrowErrno("can't start", spec_.graphd);
@@ -372,8 +376,8 @@ void DaemonStarter::Abandon() {
     ::poll(nullptr, 0, 5);
   }
   exited_ = true;
-  // A daemon that ends while it is loading does not remove its socket. The socket can't be another
-  // daemon's: we hold the lock.
+  // A daemon that ends while it is loading does not remove its socket. The socket can't belong to
+  // another daemon, because this process holds the lock.
   ::unlink(socket_path_.c_str());
 }
 

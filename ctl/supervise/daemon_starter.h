@@ -20,14 +20,15 @@
 // starts reports its readiness through the protocol of systemd (sd_notify); other daemons are asked
 // at intervals.
 //
-// Only one process at a time starts a given daemon: it locks the daemon's log file before it looks
-// for a running daemon, and until the daemon is ready.
+// Only one process at a time starts a given daemon. That process locks the daemon's log file, looks
+// for a running daemon, and keeps the lock until the daemon is ready.
 
 namespace graphd::ctl {
 
 class DaemonStarter {
  public:
-  // The reaction if the daemon is not running: starting it, or waiting for it.
+  // The choice between starting a daemon that is not running, and waiting until somebody else has
+  // started it.
   enum class IfMissing { kStart, kWait };
   // `member`: the job to join when the daemon is ready; nullptr to join none. `ends_with_jobs`: a
   // daemon that this object starts ends with its last job.
@@ -63,7 +64,7 @@ class DaemonStarter {
   double seconds() const { return SecondsSince(begin_); }
   const std::string& log_path() const { return log_path_; }
   const std::string& socket_path() const { return socket_path_; }
-  // Returns the connection, which is the job's member.
+  // Returns the connection by which this process is a member of the job.
   std::unique_ptr<ControlClient> TakeClient() { return std::move(client_); }
 
   // Returns text about the daemon's log for a message: "; the end of its log PATH: ..."; empty if

@@ -16,8 +16,8 @@
 namespace graphd::ctl {
 namespace {
 
-// Tells the user if systemd-logind cleans up after users who have logged out: it removes their
-// runtime directories, with the sockets of servers there, and their memory in /dev/shm.
+// Warns the user if systemd-logind will clean up after the user has logged out. It then removes the
+// user's runtime directory, with the sockets of servers there, and the user's files in /dev/shm.
 void WarnOfLogout() {
   if (::geteuid() == 0 || !FileExists(StrCat("/run/systemd/users/", ::geteuid()))) return;
   const passwd* const user = ::getpwuid(::geteuid());
@@ -58,7 +58,7 @@ int RunDetached(HostOrder order, std::string unread_input, GuardState& guard) {
   }
   guard.set_daemon(pid);
   detaching.reset();
-  // This process no longer reads what the launcher sends: only the supervisor does.
+  // From here on, only the supervisor reads what the launcher sends, and not this process.
   const UniqueFd nothing = OpenFile("/dev/null", O_RDONLY);
   ::dup2(nothing.get(), STDIN_FILENO);
   char byte;

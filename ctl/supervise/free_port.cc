@@ -24,7 +24,8 @@ std::pair<UniqueFd, int> HoldFreePort(const std::string& address) {
   std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, ::freeaddrinfo);
   UniqueFd socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket) ThrowErrno("can't create a socket for", address);
-  // The port is released when the trainers start, and they must be able to bind it immediately.
+  // With SO_REUSEADDR, a trainer can bind the port immediately after this process has released it,
+  // which happens when the trainers start.
   const int yes = 1;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (::bind(socket.get(), found->ai_addr, found->ai_addrlen) != 0) {

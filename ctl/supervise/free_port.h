@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 
-// The search for an unused TCP port of this machine for the trainers' rendezvous.
+// Finds an unused TCP port of this machine, at which the trainers meet (MASTER_PORT).
 
 namespace graphd::ctl {
 

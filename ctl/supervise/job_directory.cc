@@ -30,8 +30,9 @@ constexpr const char* kStopFile = "/stop";
 constexpr const char* kRestartFile = "/restart";
 constexpr const char* kOrderFile = "/order.json";
 
-// Returns the same directory in every session of the user: XDG_STATE_HOME, for example, may be set
-// in a terminal and not by sshd.
+// Returns the base directory (<base> in JobDirectory's comment). It does not depend on variables
+// such as XDG_STATE_HOME, which may be set in a terminal but not by sshd, so that every session of
+// the user finds the same directory.
 std::optional<std::string> FindBaseDirectory() {
   if (const char* given = std::getenv("GRAPHD_JOBS_DIR"); given && *given) return given;
   if (::geteuid() == 0) return "/var/lib/graphd";
@@ -60,16 +61,16 @@ void MakeOwnDirectory(const std::string& path) {
   OpenOwnDirectory(path);  // checks its owner
 }
 
-// Reads a request from a file, and removes the file, even if it is too long or no valid request.
-// Returns nothing if there is no such file.
+// Reads a request from a file, and removes the file, even if the file is too long or is not a valid
+// request. Returns nothing if there is no such file.
 std::optional<nlohmann::json> TakeRequest(const std::string& path) {
   if (!FileExists(path)) return std::nullopt;
   nlohmann::json request;
   try {
     request = ParseJson(ReadTextFile(path, kMaxRequest));
   } catch (const Error& error) {
-    // The file is too long. It stays after any other error, such as a shortage of descriptors,
-    // which may pass.
+    // With kInvalid, the file is too long. After any other error, such as a shortage of
+    // descriptors, the file stays, because the next attempt may succeed.
     if (error.code() == ErrorCode::kInvalid) RemoveFile(path);
     throw;
   }
@@ -98,7 +99,8 @@ int64_t TimeOf(const std::string& job_path) {
   return last;
 }
 
-// Returns whether a state belongs to a job that its launcher leads; false if it can't be read.
+// Returns whether a file of state belongs to a job that `graphctl launch` leads from its start to
+// its end (LedJob); false if the file can't be read.
 bool IsLed(const std::string& state_path) {
   try {
     return ValueOr(ParseJson(ReadTextFile(state_path, kMaxState)), "led", false);
@@ -137,8 +139,8 @@ JobDirectory JobDirectory::Make(const std::string& job, uint16_t port) {
   JobDirectory made(PathOf(job, port));
   MakeDirectories(DirName(Root()));
   MakeOwnDirectory(Root());
-  // The root is locked, because another supervisor could otherwise remove the new directory before
-  // it is locked.
+  // The root is locked while the job's directory is made. Otherwise, another supervisor could
+  // remove the new directory before its own lock is taken.
   const UniqueFd root(::open(Root().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   if (!root || ::flock(root.get(), LOCK_EX) != 0) ThrowErrno("can't lock", Root());
   for (const std::string& path : {DirName(made.path_), made.path_}) MakeOwnDirectory(path);
@@ -149,7 +151,8 @@ JobDirectory JobDirectory::Make(const std::string& job, uint16_t port) {
           " is locked); stop it first with `graphctl stop ", job, "`");
   }
   for (const char* request : {kStopFile, kRestartFile}) RemoveFile(made.path_ + request);
-  // If this fails, the new job continues, and the next job tries again.
+  // If this fails, the new job runs nevertheless, and the next new job tries again to remove old
+  // jobs.
   LogFailure("can't remove old jobs", [] { Prune(); });
   return made;
 }
@@ -210,7 +213,7 @@ void JobDirectory::Prune() {
     bool is_led = false, lives = false;
   };
   std::vector<Kept> all;
-  size_t led = 0, others = 0;  // separate limits: many short led jobs remove no other job
+  size_t led = 0, others = 0;  // separate, so that many short led jobs don't displace others
   for (const std::string& job : Jobs()) {
     Kept& kept = all.emplace_back(Kept{StrCat(Root(), "/", job)});
     for (const std::string& port : NamesIn(kept.path)) {

@@ -14,21 +14,23 @@ namespace graphd::ctl {
 // A request to start a job's trainers again, in the form in which the job's directory stores it.
 struct RestartRequest {
   std::string id;
-  int num_trainers = 0;  // in each slot, from now on; 0: as they are
-  double grace = 0;      // seconds that the trainers have to end; 0: the default
+  int num_trainers = 0;  // in each slot, from now on; 0: unchanged
+  double grace = 0;      // seconds for the running trainers to end; 0: the default
 };
 
-// The directory in which the supervisor of a job keeps what outlives it: the job's state, the
-// trainers' output and their exit codes. Only its user can read it. It is
-// <base>/jobs-<host>-<user id>/<job>/<port>, so that hosts may share a home directory, and a host
-// may serve several daemons. <base> is $GRAPHD_JOBS_DIR, else /var/lib/graphd for root, else
-// ~/.local/state/graphd. Not thread-safe.
+// The directory in which the supervisor of a job keeps files that outlive the supervisor: the job's
+// state, with the trainers' exit codes, and the trainers' output. Only the user who runs the job
+// can read it. It is <base>/jobs-<host>-<user id>/<job>/<port>, so that hosts may share a home
+// directory, and a host may serve several daemons. <base> is $GRAPHD_JOBS_DIR, else /var/lib/graphd
+// for root, else ~/.local/state/graphd. Not thread-safe.
 class JobDirectory {
  public:
-  // The maximum number of jobs that are kept on a host. Jobs that their launchers lead and other
-  // jobs are counted separately. The oldest jobs that have ended are removed first.
+  // The maximum number of jobs that are kept on a host. Jobs that `graphctl launch` leads from
+  // their start to their end are counted separately from jobs whose hosts decide together. The
+  // oldest jobs that have ended are removed first.
   static constexpr size_t kMaxJobs = 32;
-  // The size at which the log of a trainer is renamed; there are two files at most.
+  // The size at which the log of a trainer is renamed, and a new one is begun. Each trainer has two
+  // files at most.
   static constexpr uint64_t kMaxLogBytes = uint64_t{16} << 20;
 
   // Makes the directory for a supervisor, and locks it while this object exists. Removes old jobs.
@@ -42,7 +44,7 @@ class JobDirectory {
   static bool Exists(const std::string& job, uint16_t port);
   // Returns the ports under which this host has the job; none if it doesn't know the job.
   static std::vector<uint16_t> PortsOf(const std::string& job);
-  // Returns the jobs of this user on this host, the last one first.
+  // Returns the ids of the jobs of this user on this host, the latest job first.
   static std::vector<std::string> Jobs();
   // Returns the directory with all jobs of this user on this host.
   static std::string Root();
@@ -61,16 +63,16 @@ class JobDirectory {
   // Returns the grace period of a stop request that was not taken yet, and removes the request.
   std::optional<double> TakeStopRequest() const;
 
-  // Stores the order of the job's first host, which other hosts need to join the job. It contains
-  // the job's secret, and must be removed at the job's end.
+  // Stores the HostOrder of the job's first host as JSON. Other hosts need it to join the job. It
+  // contains the job's secret, and must be removed at the job's end.
   void WriteOrder(const std::string& order) const;
   void RemoveOrder() const;
-  // Returns the order that WriteOrder has stored. Throws Error(kNotFound) if there is none.
+  // Returns the text that WriteOrder has stored. Throws Error(kNotFound) if there is none.
   std::string ReadOrder() const;
 
   // Asks the supervisor of the job's first host to start the trainers again. Returns the id of the
-  // request; the answer has the same id, in the state. Throws Error(kExists) if another request has
-  // not been taken yet.
+  // request. The supervisor writes its answer, with the same id, into the job's state. Throws
+  // Error(kExists) if another request has not been taken yet.
   std::string RequestRestart(const RestartSpec& restart) const;
   // Returns a restart request that was not taken yet, and removes it.
   std::optional<RestartRequest> TakeRestartRequest() const;

@@ -17,11 +17,11 @@ namespace graphd::ctl {
 namespace {
 
 constexpr uint64_t kTickMilliseconds = 100;
-// The time after which the record is reported again to the daemon of this host, which may have been
-// restarted.
+// The reports of all hosts are sent to the daemon of this host at least this often, because the
+// daemon may have been restarted and then knows nothing about the job.
 constexpr double kRecordSeconds = 5;
-// The silence after which the other hosts no longer wait, at the end of the job, for a host that
-// the job can do without.
+// At the end of the job, the other hosts no longer wait for a host that the job can do without once
+// it has been silent for this time.
 constexpr double kGoneSeconds = 3;
 // A host that was away takes part again if its last report came within this time.
 constexpr double kPresentSeconds = 3;
@@ -52,8 +52,8 @@ JobPart::JobPart(uv_loop_t* loop, const HostOrder& order, Actions actions)
     LogFailure("hosts that were started again can't join the job, whose order can't be kept",
                [&] { directory_.WriteOrder(EncodeOrder(order_)); });
   }
-  // The timer is started after everything that can throw, because it would outlive this object if
-  // the constructor threw.
+  // The timer is started after all code that can throw. If the constructor threw later, the timer
+  // would run without this object.
   talk_ = std::make_unique<JobTalk>(loop, order_, [this] { Act(); });
   timer_ = new uv_timer_t{};
   uv_timer_init(loop, timer_);
@@ -172,7 +172,8 @@ void JobPart::CarryOut(const JobTalk::News& news) {
       Interrupt(/*at_once=*/false);
     }
   } else if (decision.kind == JobDecision::Kind::kStart && !preparing_) {
-    // Set before the start, which may fail when some trainers run already.
+    // This is set before `start` is called, because `start` may fail when some trainers already
+    // run.
     trainers_gone_ = false;
     Say(JobPhase::kRunning);
     actions_.start(decision.port);
@@ -194,7 +195,7 @@ void JobPart::FindTrouble(const JobTalk::News& news) {
   }
   if (MayLose(own_.host)) {
     if (talk_->SecondsUnheard() > meeting.host_timeout * kAloneShare) StayAway();
-    // A server that has not returned in time must have ended with the job.
+    // If no server has returned within this time, it must have ended together with the job.
     if (news.gone > patience || news.unreachable > patience + kAwaySeconds) {
       return GiveUp(ExitCode(ErrorCode::kUnavailable),
                     StrCat(meeting.name, ": ", where, " has not answered for ",
@@ -223,8 +224,8 @@ void JobPart::End(const JobDecision& decision) {
 
 // --- Attempts
 
-// Returns whether the job can go on without a host. Until the job is detached, its launcher ends it
-// if any host is lost.
+// Returns whether the job can go on without a host. It can't before it is detached, because until
+// then its launcher ends it if any host is lost.
 bool JobPart::MayLose(uint32_t host) const {
   const bool is_detached = state_.is_detached() || order_.meeting.joins;
   return order_.job.min_trainers > 0 && is_detached && OnlyComputes(order_.job, host);
@@ -247,8 +248,8 @@ std::vector<uint32_t> JobPart::AbsentNow(const JobTalk::News& news) const {
   return AbsentHosts(news.hosts, order_.job, SilentNow());
 }
 
-// Begins an attempt without the hosts that are lost and with the hosts that were cut off and are
-// back, if there are any. Only the first host calls this function.
+// If hosts are lost, or were cut off and are back, begins an attempt: without the former, and with
+// the latter. Only the first host calls this function.
 void JobPart::FindLostHosts(const JobTalk::News& news) {
   if (!MayLoseHosts()) return;
   std::string lost, back;
@@ -328,14 +329,14 @@ void JobPart::FollowAttempt(const JobHost& first_host) {
   } catch (const Error& error) {
     return Stop(ExitCode(error.code()), StrCat(order_.meeting.name, ": ", error.what()));
   }
-  Interrupt(/*at_once=*/away_, first_host.grace);  // the others do not wait for a host that is away
+  Interrupt(/*at_once=*/away_, first_host.grace);  // the others don't wait for an absent host
   // A host that is away and has no trainers left stays in the phase kAway, because the first host
   // would take any other phase for absence.
   if (!away_ || !trainers_gone_) Say(JobPhase::kPreparing);
 }
 
-// Adopts the number of the running attempt without taking part in it, because an earlier supervisor
-// of this host may have started trainers of that attempt.
+// Adopts the number of the running attempt. This host does not take part in that attempt, because
+// an earlier supervisor of this host may have started trainers of it.
 void JobPart::Join(const JobTalk::News& news) {
   const JobHost* const first_host = FindHost(news.hosts, 0);
   if (!first_host || !ready_) return;

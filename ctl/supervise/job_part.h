@@ -19,20 +19,22 @@
 
 namespace graphd::ctl {
 
-// The part of this host in a job whose hosts decide together (ctl/plan/job_decision.h). It sends
-// this host's reports, acts on the reports of the other hosts, and keeps the job's directory up to
-// date. It must be used on the loop's thread.
+// This host's part of a job whose hosts decide together, without a launcher, when its trainers
+// start, start again and end (ctl/plan/job_decision.h). It sends this host's reports, acts on the
+// reports of the other hosts, and keeps the job's directory up to date. It must be used on the
+// thread of the libuv loop.
 class JobPart {
  public:
-  // The actions of the supervisor for this part.
+  // The functions of the supervisor that this part calls.
   struct Actions {
     std::function<void(int port)> start;
-    // Ends the trainers, with SIGKILL or with SIGTERM first; OnAllEnded follows.
+    // Ends the trainers: with SIGKILL if `at_once`, and otherwise with SIGTERM first. When all have
+    // ended, the supervisor must call OnAllEnded.
     std::function<void(bool at_once, double grace)> end_trainers;
     // Prepares another attempt, with the trainers of `order`, and shows `text` to the user. Returns
     // a port for MASTER_PORT, or 0. Called when all trainers of the previous attempt have ended.
     std::function<int(const HostOrder& order, uint32_t attempt, const std::string& text)> prepare;
-    // Sends what is known about all hosts to the daemon of this host.
+    // Sends the reports of all hosts to the daemon of this host, which shows them to users.
     std::function<void(const JobRecord& record)> record;
     // Sends a text to the launcher, if it still runs, and to the logs.
     std::function<void(const std::string& text)> notice;
@@ -48,18 +50,21 @@ class JobPart {
 
   const JobDirectory& directory() const noexcept { return directory_; }
 
-  // Handles the daemon's readiness. `port` is a port for MASTER_PORT, or 0.
+  // Must be called when the daemon of this host is ready. `port`: a free port for MASTER_PORT, or 0
+  // if rank 0 is on another host.
   void OnReady(int port);
   void OnTrainers(const std::vector<std::pair<int, pid_t>>& pids_by_rank);
   void OnExit(int rank, int code, int signal, bool ending);
   // Handles the end of all trainers of this attempt.
   void OnAllEnded();
-  // Ends the job on all hosts because this host can't continue, or only this host's part if the job
-  // can go on without it. Only the first call has an effect, and none once the job has ended.
+  // Ends the job on all hosts, because this host can't continue. If the job can go on without this
+  // host, ends only this host's part. Only the first call has an effect, and only if the job has
+  // not ended yet.
   void GiveUp(int code, const std::string& reason);
   void OnDetached();
 
-  // Returns whether this host may leave the job: nothing remains, and the others know it.
+  // Returns whether this host may leave the job: nothing of the job remains here, and the other
+  // hosts know that.
   bool may_leave() const noexcept { return may_leave_; }
 
  private:
@@ -97,13 +102,13 @@ class JobPart {
   JobHost own_;
   uv_timer_t* timer_ = nullptr;  // deletes itself when it is closed
   bool ready_ = false;
-  bool trainers_gone_ = true;     // none runs, or has started yet
+  bool trainers_gone_ = true;     // no trainer runs
   bool interrupted_ = false;      // the trainers are being ended for another attempt
   bool preparing_ = false;        // another attempt begins when the trainers have ended
-  bool joining_ = false;          // this host has not heard yet which attempt runs without it
+  bool joining_ = false;          // this host does not know yet which attempt runs without it
   bool away_ = false;             // the job's attempt goes on without this host
-  bool leaving_ = false;          // the job goes on when this host's part has ended
-  uint32_t restarts_ = 0;         // restarts so far that --max_restarts limits
+  bool leaving_ = false;          // this host's part ends, and the job goes on without it
+  uint32_t restarts_ = 0;         // restarts so far, of those that --max_restarts limits
   std::vector<uint32_t> wanted_;  // on the first host: trainers by slot if no host is absent
   bool acting_ = false;           // Act runs, and must not call itself indirectly
   bool ending_ = false, over_ = false, may_leave_ = false;

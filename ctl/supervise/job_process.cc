@@ -16,8 +16,8 @@ JobProcess::JobProcess(pid_t pid, uid_t server_user)
     : fd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {
   struct stat info {};
   const bool found = fd_ && ::stat(StrCat("/proc/", pid).c_str(), &info) == 0;
-  // If the opened process still exists, no other process has had its number meanwhile, so that
-  // `info` is about this process.
+  // If the process that fd_ refers to still exists, no other process can have had its number since
+  // it was opened, so that `info` is about this process.
   if (!found || !Signal(0)) {
     if (fd_ && errno == EPERM) {
       Throw(ErrorCode::kDenied, "process ", pid, " belongs to user ", info.st_uid,

@@ -6,8 +6,9 @@
 
 namespace graphd::ctl {
 
-// A process of a job, whose number comes from a daemon. The daemon may belong to another user, and
-// another process may have the number by now. Sending a signal to the number would not be safe.
+// A process of a job that a daemon has named by its process number. Sending a signal to the number
+// would not be safe, because the daemon may belong to another user, and the process may have ended
+// and another one may have its number.
 class JobProcess {
  public:
   // Opens the process with this number. `server_user` is the user of the daemon. Throws Error:
@@ -15,8 +16,8 @@ class JobProcess {
   // process and the target both run as root but the daemon does not.
   JobProcess(pid_t pid, uid_t server_user);
 
-  // Sends the signal to this process and to no later one with its number. Returns whether the
-  // process was still there.
+  // Sends the signal to this process, but never to a later process with the same number. Returns
+  // whether the process was still there.
   bool Signal(int signal) const noexcept;
 
  private:

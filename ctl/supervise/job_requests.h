@@ -7,8 +7,8 @@
 
 namespace graphd::ctl {
 
-// The requests of users that wait in a job's directory. An invalid request is dropped; a request
-// that can't be read now stays. The reason is logged once. Not thread-safe.
+// The requests of users that wait in a job's directory. An invalid request is dropped. A request
+// that can't be read now stays, and the reason is logged only once. Not thread-safe.
 class JobRequests {
  public:
   JobRequests(const JobDirectory& directory, std::string job)

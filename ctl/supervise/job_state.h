@@ -31,8 +31,8 @@ class JobState {
   void SetExit(int rank, int code, int signal);
   void SetDetached() { state_["detached"] = true; }
   bool is_detached() const { return state_["detached"].get<bool>(); }
-  // Sets the answer to a restart request: the attempt that has begun because of it or, if the
-  // request is refused, the reason.
+  // Sets the answer to a restart request: the number of the attempt that has begun because of it
+  // or, if the request is refused, the reason.
   void SetAnswer(const std::string& request_id, uint32_t attempt, const std::string& refusal);
   // Sets how often the trainers were started again after failures.
   void SetRestarts(uint32_t restarts) { state_["restarts"] = restarts; }

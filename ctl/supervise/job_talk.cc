@@ -20,7 +20,7 @@ namespace {
 constexpr std::chrono::milliseconds kPause{250};
 constexpr std::chrono::milliseconds kTimeout{3000};
 
-// Returns whether a later call may succeed although this one has failed.
+// Returns whether a later call may succeed although this one has failed with this error.
 bool MayPass(ErrorCode code) {
   return code == ErrorCode::kUnavailable || code == ErrorCode::kDeadline ||
          code == ErrorCode::kOverloaded || code == ErrorCode::kIo;
@@ -105,7 +105,8 @@ std::vector<JobHost> JobTalk::SilentHosts(double seconds) const {
   if (news_.unreachable > 0) return silent;
   for (const JobHost& host : news_.hosts) {
     const bool other = host.host != static_cast<uint32_t>(order_.meeting.host);
-    // Time since the last answer is not counted, because nothing is known about it yet.
+    // The silence ends at the last answer of the daemon: whether hosts have reported since then is
+    // not known yet.
     const std::chrono::duration<double> silence = answered_ - heard_[host.host];
     if (other && host.phase != JobPhase::kOver && silence.count() > seconds) silent.push_back(host);
   }
@@ -160,8 +161,9 @@ void JobTalk::Learn(const std::vector<JobHost>& hosts, uint64_t said, Clock::tim
   if (news_.unreachable > 0) std::fill(heard_.begin(), heard_.end(), now);
   for (const JobHost& host : hosts) {
     if (host.host == static_cast<uint32_t>(order_.meeting.host)) {
-      // If the clock was ahead before, an earlier supervisor of this host may have used larger
-      // numbers. The next report gets a number that is larger than its last.
+      // An earlier supervisor of this host may have used larger numbers, if the clock was ahead
+      // then. With this, the next report gets a larger number than the last report of that
+      // supervisor.
       said_ = std::max(said_, host.sequence);
     } else if (host.host < heard_.size() && MergeHosts(news_.hosts, {host})) {
       heard_[host.host] = now;
@@ -185,8 +187,9 @@ bool JobTalk::MayHaveEnded() const {
   return SecondsSince(answered_) > std::max(order_.server_grace, order_.meeting.host_timeout);
 }
 
-// Connects to the daemon's port, which may take seconds. No trainer is delayed by that, because
-// this host has ended its trainers by now.
+// Returns whether the machine of the daemon can be reached. Connecting to the daemon's port may
+// take seconds, but delays no trainer, because this host has already ended its trainers when this
+// is called.
 bool JobTalk::IsMachineReached() const {
   return FindUnreachable({HostPort(order_.meeting.address, order_.meeting.port)}).empty();
 }

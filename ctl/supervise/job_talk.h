@@ -18,7 +18,8 @@ namespace graphd::ctl {
 // The exchange of reports between a job's supervisors, through one daemon. A thread sends the
 // report of this host to the daemon, at once after a change and otherwise four times a second, and
 // receives the reports of the other hosts. The daemon need not remember anything: after its
-// restart, each host sends its report again. The methods must be called on the loop's thread.
+// restart, each host sends its report again. The methods must be called on the thread of the libuv
+// loop.
 class JobTalk {
  public:
   // The state of the exchange.
@@ -30,15 +31,15 @@ class JobTalk {
     // job answered. Measured only on hosts that the job can do without, after they have waited for
     // the daemon in vain.
     double gone = 0;
-    std::optional<Error> refusal;  // an error that trying again would hardly change
-    double refused = 0;            // seconds for which the daemon has refused reports
+    std::optional<Error> refusal;  // the last error, if another attempt would hardly succeed
+    double refused = 0;            // the seconds for which `refusal` has been set
     bool was_accepted = false;     // the daemon has taken a report before
     bool told = false;             // the daemon has the latest report of this host
   };
 
   // Calls `on_news` after each exchange, on the loop's thread.
   JobTalk(uv_loop_t* loop, const HostOrder& order, std::function<void()> on_news);
-  // Ends the thread; the loop must run once more.
+  // Ends the thread. The loop must run once more after this, to close a handle.
   ~JobTalk();
   JobTalk(const JobTalk&) = delete;
   JobTalk& operator=(const JobTalk&) = delete;
@@ -46,12 +47,12 @@ class JobTalk {
   // Sets the report of this host and gives it the next sequence number.
   void Say(JobHost host);
   News Latest() const;
-  // Returns the seconds since the time when the last report that the daemon has answered was sent.
-  // Other hosts received this report later, so that they count at most as many seconds of silence.
-  // A report that the daemon has not answered yet makes no difference.
+  // Returns the seconds since this host sent the last of those reports that the daemon has
+  // answered. Since other hosts received that report after it was sent, they have counted at most
+  // as many seconds of silence of this host. Reports without an answer are ignored.
   double SecondsUnheard() const;
-  // Returns the last reports of the other hosts from which nothing was heard for `seconds` while
-  // the daemon answered.
+  // Returns the last reports of those other hosts that have sent nothing for more than `seconds`.
+  // Time in which the daemon did not answer is not counted.
   std::vector<JobHost> SilentHosts(double seconds) const;
 
  private:
@@ -64,7 +65,7 @@ class JobTalk {
   void NoteFailure(const Error& error);
 
   const HostOrder order_;
-  std::string socket_;  // the daemon's, where the hosts meet; empty: it is on another machine
+  std::string socket_;  // the socket of the daemon where the hosts meet; empty: not on this machine
   const std::function<void()> on_news_;
   uv_async_t* async_;  // deletes itself when it is closed
   mutable Mutex mutex_;
@@ -75,8 +76,8 @@ class JobTalk {
   News news_ GRAPHD_GUARDED_BY(mutex_);
   std::vector<Clock::time_point> heard_ GRAPHD_GUARDED_BY(mutex_);  // by host
   Clock::time_point answered_ GRAPHD_GUARDED_BY(mutex_) = Clock::now();
-  Clock::time_point sent_ GRAPHD_GUARDED_BY(mutex_) = Clock::now();  // the answered report
-  Clock::time_point reached_ GRAPHD_GUARDED_BY(mutex_){};  // the machine, since the last answer
+  Clock::time_point sent_ GRAPHD_GUARDED_BY(mutex_) = Clock::now();  // the last answered report
+  Clock::time_point reached_ GRAPHD_GUARDED_BY(mutex_){};  // when `gone` began
   Clock::time_point refused_ GRAPHD_GUARDED_BY(mutex_){};  // first refusal since an answer
   std::thread thread_;
 };

@@ -7,9 +7,9 @@ namespace {
 // The time that other hosts get to learn that the job has ended, before the daemon where they meet
 // may end with it.
 constexpr double kLeaveSeconds = 10;
-// The time that the other hosts get to hear that all hosts have ended.
+// The time for the other hosts to receive the news that all hosts have ended.
 constexpr double kHearSeconds = 0.6;
-// The time for which a host waits to hear that the others have ended.
+// The time for which a host waits for the news that the other hosts have ended.
 constexpr double kHearOthersSeconds = 3;
 
 }  // namespace
@@ -20,8 +20,8 @@ bool LeaveCondition::Check(const JobTalk::News& news, const Hosts& hosts) {
   }
   const bool all_told = all_know_since_ != Clock::time_point();
   bool may = SecondsSince(over_at_) > kLeaveSeconds || hosts.is_alone;
-  // If the daemon can't be reached, it may not have started at all; a launcher that still runs
-  // tells all hosts that the job has ended.
+  // If the daemon can't be reached, it may never have started, and waiting for it would be in vain.
+  // If the job has a launcher, that tells all hosts about the end.
   may = may || (news.unreachable > 0 && !hosts.is_detached);
   if (hosts.is_first) {
     // The daemon where the hosts meet may end with this host's part of the job. A host that has

@@ -5,16 +5,16 @@
 
 namespace graphd::ctl {
 
-// The condition under which a host whose part of a job is over may leave the job. The other hosts
-// must learn of the job's end before the daemon through which the hosts exchange reports ends,
-// which may happen with the job.
+// The condition under which a host whose part of a job is over may leave the job. The daemon
+// through which the hosts exchange reports may end with the job. The other hosts must learn of the
+// job's end before that.
 class LeaveCondition {
  public:
   struct Hosts {
     bool is_first = false;     // the hosts exchange reports through this host's daemon
     bool is_alone = false;     // the job has no other host
-    bool is_detached = false;  // no launcher tells the other hosts
-    bool all_know = false;     // the other hosts know everything
+    bool is_detached = false;  // no launcher tells the other hosts about the end
+    bool all_know = false;     // the other hosts know that the job has ended
   };
 
   // Records that nothing of the job remains on this host.

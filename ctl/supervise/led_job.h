@@ -12,9 +12,9 @@
 
 namespace graphd::ctl {
 
-// The record, on one host, of a job that its launcher leads. It is stored in the same place and
-// form as the records of JobPart, so that `graphctl logs` and `wait` also work after the job's end.
-// Not thread-safe.
+// The record, on one host, of a job that `graphctl launch` leads from its start to its end. It is
+// stored in the same place and form as the records of JobPart, so that `graphctl logs` and `wait`
+// also work after the job's end. Not thread-safe.
 class LedJob {
  public:
   // Makes the job's directory. Throws as JobDirectory::Make does.
@@ -27,7 +27,7 @@ class LedJob {
   // Records how the job ends. An empty reason means that all trainers have succeeded. Only the
   // first call has an effect.
   void SetOutcome(int code, const std::string& reason);
-  // Notes that nothing of the job remains on this host.
+  // Records that nothing of the job remains on this host.
   void End();
 
  private:

@@ -68,7 +68,8 @@ bool LogTail::Open(const std::string& path, uint64_t begin) {
   return true;
 }
 
-// Returns whether the open file is no longer the one that is written.
+// Returns whether the open file was renamed, so that the trainer's output now goes into another
+// file.
 bool LogTail::WasRenamed() const {
   struct stat mine {
   }, newest{};

@@ -30,7 +30,7 @@ class LogTail {
   const std::string path_;
   UniqueFd fd_;
   uint64_t position_ = 0;
-  std::string pending_;  // the beginning of a line
+  std::string pending_;  // text that was read but not returned yet
 };
 
 }  // namespace graphd::ctl

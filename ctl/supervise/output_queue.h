@@ -6,16 +6,16 @@
 #include <string>
 #include <string_view>
 
-// The queue of frames for the launcher. They are written as fast as the launcher reads, without
-// blocking the supervisor's loop. It must be used on the loop's thread.
+// The queue of frames for the launcher. The frames are written as fast as the launcher reads them,
+// without blocking the supervisor's libuv loop. It must be used on the loop's thread.
 
 namespace graphd::ctl {
 
 class OutputQueue {
  public:
   // Makes `fd` non-blocking. Calls `on_room(false)` when more than kFull bytes wait, and
-  // `on_room(true)` when most of them are written; the trainers' pipes are not read in between.
-  // Calls `on_broken` when the reading end is closed.
+  // `on_room(true)` when most of them are written. Between these calls, the supervisor does not
+  // read the trainers' pipes. Calls `on_broken` when the reading end is closed.
   OutputQueue(uv_loop_t* loop, int fd, std::function<void(bool)> on_room,
               std::function<void()> on_broken);
   ~OutputQueue();

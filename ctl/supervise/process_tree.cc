@@ -82,7 +82,8 @@ std::vector<ProcessEntry> LivingBelow(pid_t root, pid_t spared) {
   return found;
 }
 
-// Kills a process, and no later one with its number. Returns whether it was still there.
+// Kills a process, but never a later process with the same number. Returns whether the process was
+// still there.
 bool Kill(const ProcessEntry& process) {
   const UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
   if (!fd && errno == ESRCH) return false;
@@ -90,7 +91,8 @@ bool Kill(const ProcessEntry& process) {
   if (!ReadEntry(std::to_string(process.pid).c_str(), now) || now.start != process.start) {
     return false;
   }
-  // There may be no free descriptor, or a sandbox may not allow pidfds.
+  // Without a pidfd, because no descriptor is free or a sandbox does not allow pidfds, the signal
+  // goes to the number.
   if (!fd) return ::kill(process.pid, SIGKILL) == 0;
   return ::syscall(SYS_pidfd_send_signal, fd.get(), SIGKILL, nullptr, 0) == 0;
 }

@@ -33,8 +33,9 @@ class SharedState : public GuardState {
   }
   ~SharedState() override { ::munmap(daemon_, sizeof *daemon_); }
   void set_daemon(pid_t pid) override { daemon_->store(pid); }
-  // If the guard has ended, this process has another parent: the kernel changes the parent before
-  // it sends SIGTERM to this process.
+  // If the guard has ended, this process has another parent. This is also correct in a handler of
+  // the SIGTERM that the kernel sends because of the guard's end, because the kernel changes the
+  // parent first.
   bool guard_lives() const override { return ::getppid() == guard_; }
   pid_t daemon() const { return daemon_->load(); }
 

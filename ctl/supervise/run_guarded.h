@@ -18,15 +18,16 @@ namespace graphd::ctl {
 class GuardState {
  public:
   virtual ~GuardState() = default;
-  // Sets the daemon that the supervisor has started, which outlives the supervisor; 0: no daemon.
+  // Sets the daemon that the supervisor has started. It outlives the supervisor, so the guard does
+  // not kill it. 0: no daemon.
   virtual void set_daemon(pid_t pid) = 0;
   // Returns whether the guard process still lives.
   virtual bool guard_lives() const = 0;
 };
 
-// The choice of whether the guard keeps its standard streams and other descriptors open. For a job
-// that outlives its launcher, the guard closes them, so that the supervisor alone decides how long
-// they stay open.
+// Says whether the guard keeps its standard streams and other descriptors open. For a job that
+// outlives its launcher, the guard closes its own (kLetGo), so that the supervisor alone decides
+// how long they stay open.
 enum class GuardFiles { kKeep, kLetGo };
 
 // Runs the supervisor under a guard, and returns the exit code of the process. Must be called

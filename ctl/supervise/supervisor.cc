@@ -24,8 +24,8 @@ namespace graphd::ctl {
 namespace {
 
 constexpr uint64_t kDaemonPollMilliseconds = 5;
-// The time that a daemon that ends with its last job has to end. It is shorter than the time for
-// which the launcher waits for its hosts.
+// The time for which we wait for the end of a daemon that ends with its last job. It is shorter
+// than the time for which the launcher waits for its hosts.
 constexpr int kDaemonEndMs = 8000;
 constexpr double kFirstNotice = 3;  // seconds of waiting for the daemon
 // A daemon that fails this often within this time is not started again.
@@ -110,15 +110,15 @@ void Supervisor::Send(const nlohmann::json& header, std::string_view payload) {
   output_->Write(EncodeFrame(header, payload));
 }
 
-// Tells the launcher or, without one, the log of the supervisor.
+// Sends a text to the launcher or, if the job is detached, writes it to the supervisor's log.
 void Supervisor::Notice(const std::string& text) {
   if (detached_) return LogInfo("job ", order_.job.job_id, ": ", text);
   Send({{"t", "notice"}, {"text", text}});
 }
 
-// Prepares the directory and the logs that the host keeps of the job. If they can't be made, a job
-// that its launcher leads continues without them, unless the user has named a directory for the
-// logs.
+// Opens the directory and the logs in which the host keeps a record of the job. If they can't be
+// made, a job that `graphctl launch` leads from its start to its end continues without them, unless
+// the user has named a directory for the logs.
 void Supervisor::OpenLogs() {
   const std::string& log_dir = order_.job.log_dir;
   if (!log_dir.empty()) logs_.emplace(log_dir);
@@ -152,7 +152,7 @@ void Supervisor::Fail(ErrorCode code, const std::string& text) {
   if (why_.empty()) why_ = text;
   if (detached_) LogError("job ", order_.job.job_id, ": ", text);
   Send({{"t", "error"}, {"code", ErrorCodeName(code)}, {"text", text}});
-  // A host that joins has no launcher that would answer.
+  // A host that joins a running job has no launcher that would answer, so the input counts as over.
   End(/*input_over=*/order_.meeting.joins);
 }
 
@@ -269,7 +269,7 @@ void Supervisor::ReapChildren() {
       guard_.set_daemon(0);
       starter_->OnExit(status);
     } else {
-      trainers_->OnChildExit(pid, status);  // other children are orphans that we adopted
+      trainers_->OnChildExit(pid, status);  // does nothing for orphans that we adopted
     }
   }
 }
@@ -343,9 +343,9 @@ void Supervisor::OnReady() {
   BecomeReady();
 }
 
-// Refuses a loopback address, which the trainers on other machines would take for their own
-// machine: they would wait for the first trainer in vain. (DaemonStarter does the same for hosts
-// with a daemon.)
+// Throws if the first trainer would listen at a loopback address while other machines have
+// trainers. Those would connect to their own machine, and wait for the first trainer in vain.
+// (DaemonStarter does the same for hosts with a daemon.)
 void Supervisor::CheckMasterAddress() const {
   // Under torchrun, order_.trainers has a single entry for all trainers of this host.
   const bool has_others = order_.job.world_size > order_.trainers_on_machine;
@@ -371,11 +371,12 @@ void Supervisor::BecomeReady() {
   Detach();
 }
 
-// A pidfd becomes readable when its process ends, even if it is not our child.
+// Watches the daemon by a pidfd, which becomes readable when its process ends, even if the process
+// is not our child.
 void Supervisor::WatchDaemonProcess(pid_t pid) {
   if (pid <= 0) return;
   daemon_pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  // A server in another PID namespace can't be watched; its trainers notice its end.
+  // A daemon in another PID namespace can't be watched. The trainers notice its end themselves.
   if (!daemon_pidfd_) return;
   daemon_exit_ = new uv_poll_t{};
   if (uv_poll_init(&loop_, daemon_exit_, daemon_pidfd_.get()) != 0) {
@@ -394,7 +395,8 @@ void Supervisor::StopWatchingDaemon() {
            [](uv_handle_t* handle) { delete reinterpret_cast<uv_poll_t*>(handle); });
 }
 
-// Waits for the daemon's return, or starts it again.
+// Called when the daemon has ended. Starts it again, waits until it runs again, or reports that the
+// job can't continue.
 void Supervisor::OnDaemonEnd() {
   ReapChildren();  // SIGCHLD may not have been handled yet
   StopWatchingDaemon();
@@ -427,7 +429,7 @@ void Supervisor::OnDaemonEnd() {
   StartDaemon(failed ? DaemonStarter::IfMissing::kStart : DaemonStarter::IfMissing::kWait);
 }
 
-// Counts a restart. Returns false if there were too many.
+// Counts a restart of the daemon. Returns false, and counts nothing, if there were too many lately.
 bool Supervisor::MayRestartDaemon() {
   while (!restarts_.empty() && SecondsSince(restarts_.front()) > kRestartSeconds) {
     restarts_.pop_front();
@@ -437,7 +439,7 @@ bool Supervisor::MayRestartDaemon() {
   return true;
 }
 
-// Leaves the job and waits for the end of a daemon that ends with it, so that no process remains
+// Leaves the job. If the daemon ends with the job, waits for its end, so that no process remains
 // when `graphctl launch` returns.
 void Supervisor::LeaveDaemon() {
   if (!starter_) return;
@@ -502,8 +504,8 @@ void Supervisor::OnAllEnded() {
   Send({{"t", "done"}});
 }
 
-// Returns the file's path or, if the host has no such file or a different one, the path of a copy
-// in memory that exists as long as this process.
+// Returns the path of the job's ip_config. If this host does not have the file, or has a different
+// one, returns the path of a copy in memory, which exists as long as this process.
 std::string Supervisor::IpConfigPath() {
   const std::string& path = order_.job.ip_config;
   if (!path.empty() && IsFileWith(path, order_.job.ip_config_text)) return path;
@@ -542,7 +544,7 @@ JobPart::Actions Supervisor::PartActions() {
     try {
       client_->Report(record, order_.job.secret);
     } catch (const Error&) {
-      // The report is repeated within seconds; if the daemon has ended, that is noticed elsewhere.
+      // The report is sent again within seconds. If the daemon has ended, OnDaemonEnd handles that.
     }
   };
   actions.notice = [this](const std::string& text) { Notice(text); };

@@ -44,7 +44,8 @@ namespace graphd::ctl {
 
 class Supervisor {
  public:
-  // `detaching` is closed when the job no longer needs its launcher, or with this object.
+  // `detaching` is closed when the job no longer needs its launcher, at the latest when this object
+  // is destroyed.
   Supervisor(HostOrder order, std::string unread_input, GuardState& guard,
              UniqueFd detaching = UniqueFd());
   ~Supervisor();
@@ -106,10 +107,10 @@ class Supervisor {
   std::string input_text_;
   std::optional<TrainerLogs> logs_;
   std::unique_ptr<JobPart> part_;  // null: the launcher decides
-  std::unique_ptr<LedJob> led_;    // null: the hosts decide, or nothing is kept
+  std::unique_ptr<LedJob> led_;    // null: the hosts decide, or no record is kept
   std::unique_ptr<DaemonStarter> starter_;
   std::unique_ptr<ControlClient> client_;  // null: not attached
-  Clock::time_point lost_since_{};         // when the daemon ended, while none runs
+  Clock::time_point lost_since_{};         // when the daemon ended, if none runs now
   std::deque<Clock::time_point> restarts_;
   uint64_t last_heard_ = 0;
   uint32_t attempt_ = 0;  // the number of times that the trainers were started again

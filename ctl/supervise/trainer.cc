@@ -86,7 +86,8 @@ StartedTrainer StartTrainer(const UserCommand& command, const std::string& works
   // execvpe searches the PATH of this process, so a PATH from --extra_envs must be set here, too.
   for (const auto& [name, value] : variables) {
     if (name != "PATH") continue;
-    // It is changed only once, because another thread may be reading the environment.
+    // It is not set again if it has this value already, because another thread may be reading the
+    // environment.
     const char* const path = std::getenv("PATH");
     if (!path || value != path) ::setenv("PATH", value.c_str(), 1);
   }
@@ -100,7 +101,7 @@ StartedTrainer StartTrainer(const UserCommand& command, const std::string& works
     RunChild(parent, out.write.get(), err.write.get(), workspace, word_pointers.data(),
              environment_pointers.data());
   }
-  ::setpgid(pid, pid);  // set here as well, so that the group exists when this returns
+  ::setpgid(pid, pid);  // both processes do this, so that the group exists when this returns
   return {pid, std::move(out.read), std::move(err.read)};
 }
 

@@ -25,7 +25,8 @@ void TrainerGroup::Close() {
   for (auto& member : members_) {
     for (auto& stream : member->streams) {
       uv_close(reinterpret_cast<uv_handle_t*>(&stream->poll), nullptr);
-      // This object is kept until the loop has closed the handle, which may be at the job's end.
+      // This object exists until the loop has closed the handle, which may be as late as the job's
+      // end, so the pipe is closed here.
       stream->open = false;
       stream->fd.reset();
     }
@@ -97,8 +98,8 @@ void TrainerGroup::Pause(bool pause) {
 // Reads once or, if `to_the_end`, everything that is available.
 void TrainerGroup::Read(Stream& stream, bool to_the_end) {
   char bytes[65536];
-  // Bound the number of rounds: a trainer that has ended may have left the pipe to a process that
-  // writes without end.
+  // The number of rounds is bounded, because a trainer that has ended may have left the pipe to a
+  // process that writes without end.
   for (int rounds = to_the_end ? 64 : 1; rounds > 0 && stream.open; rounds--) {
     const ssize_t got = ::read(stream.fd.get(), bytes, sizeof bytes);
     if (got > 0) {

@@ -14,8 +14,9 @@
 #include "ctl/supervise/trainer.h"
 
 // The trainers of one host: their processes, their output by lines, and their exits. It must be
-// used on the loop's thread. The owner reaps all children, because a subreaper has children that it
-// did not start, and reports their exits to OnChildExit.
+// used on the loop's thread. The owner of this object reaps all children of the process and reports
+// their exits to OnChildExit. This object can't reap them, because the process is a subreaper and
+// also has children that it did not start.
 
 namespace graphd::ctl {
 
@@ -24,13 +25,15 @@ class TrainerGroup {
   struct Events {
     // Receives lines of output, each with a newline at its end. fd: 1 or 2.
     std::function<void(int rank, int fd, std::string_view lines)> on_lines;
-    // Called after the last line of a trainer. `ending`: whether the trainer was being ended.
+    // Called after the last line of a trainer. `ending`: whether the trainer ended after End() was
+    // called.
     std::function<void(int rank, int code, int signal, bool ending)> on_exit;
     // Called when every trainer and every process started by trainers has ended.
     std::function<void()> on_all_ended;
   };
 
-  // `spared` returns the daemon, which is also a child of this process, but must not be killed.
+  // `spared` returns the process number of the daemon, which is also a child of this process, but
+  // must not be killed.
   TrainerGroup(uv_loop_t* loop, Events events, std::function<pid_t()> spared);
   ~TrainerGroup();
   TrainerGroup(const TrainerGroup&) = delete;

@@ -10,8 +10,9 @@
 namespace graphd::ctl {
 
 // The files with the output of one host's trainers, which remain when the launcher's terminal is
-// closed: trainer-RANK.log in a directory and, with the output before it, trainer-RANK.log.1. A
-// file that has reached its maximum size is renamed to the latter. Not thread-safe.
+// closed. Each trainer has trainer-RANK.log in a directory. When more lines would exceed the
+// maximum size of that file, it is renamed to trainer-RANK.log.1, in place of an earlier one, and a
+// new file is begun. Not thread-safe.
 class TrainerLogs {
  public:
   static constexpr uint64_t kMaxBytes = uint64_t{64} << 20;

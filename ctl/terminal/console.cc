@@ -12,7 +12,7 @@ namespace graphd::ctl {
 namespace {
 
 constexpr size_t kChunk = 65536;
-constexpr int kRounds = 256;  // each writes up to PIPE_BUF bytes
+constexpr int kRounds = 256;  // each round writes up to PIPE_BUF bytes
 
 bool IsWritable(int fd) {
   pollfd ready{fd, POLLOUT, 0};
@@ -42,9 +42,9 @@ void Console::WriteOrDrop() {
   }
 }
 
-// Returns false if the reader accepts nothing now. A writable pipe accepts PIPE_BUF bytes without
-// blocking; a larger write could block, because the descriptor is shared with other processes and
-// can't be made non-blocking.
+// Writes from the first chunk. Returns false if its reader accepts nothing now. A writable pipe
+// accepts PIPE_BUF bytes without blocking; a larger write could block, because the descriptor is
+// shared with other processes and can't be made non-blocking.
 bool Console::WriteFront() {
   Chunk& chunk = chunks_.front();
   if (!IsWritable(chunk.fd)) return false;

@@ -5,14 +5,16 @@
 #include <string>
 #include <string_view>
 
-// Standard output and standard error for a loop that must never block on their readers. Text is
-// queued, in one order for both, until poll(2) reports that it can be written. Not thread-safe.
+// Writes to standard output and standard error for a loop that must never wait for their readers.
+// Text waits in one queue for both, so that its sequence is kept, until poll(2) reports that it can
+// be written. Not thread-safe.
 
 namespace graphd::ctl {
 
 class Console {
  public:
-  // Queues `text` for file descriptor 1 or 2. Memory grows if callers add more while full().
+  // Queues `text` for file descriptor 1 or 2. Text is also accepted while full() is true; the queue
+  // then takes more memory.
   void Add(int fd, std::string_view text);
   bool full() const { return size_ >= kFull; }
   bool empty() const { return chunks_.empty(); }
@@ -22,7 +24,7 @@ class Console {
   // Writes what can be written without blocking, up to a bounded amount, so that the loop
   // continues.
   void WriteSome();
-  // Writes everything like WriteSome; drops text that its reader does not accept immediately.
+  // Empties the queue: writes what can be written without blocking, and drops the rest.
   void WriteOrDrop();
   // Returns whether nobody reads standard output any longer.
   bool out_is_broken() const { return broken_[0]; }

@@ -8,7 +8,7 @@
 namespace graphd::ctl {
 
 KeyReader::KeyReader(bool wanted) {
-  // A job in the background would be stopped for changing its terminal.
+  // The shell would stop a background process that changes the settings of its terminal.
   if (!wanted || ::tcgetattr(STDIN_FILENO, &before_) != 0) return;
   if (::tcgetpgrp(STDIN_FILENO) != ::getpgrp()) return;
   termios keys = before_;

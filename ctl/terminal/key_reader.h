@@ -8,7 +8,7 @@ namespace graphd::ctl {
 // shown. The destructor restores the terminal's settings. One thread at a time.
 class KeyReader {
  public:
-  // Changes nothing unless `wanted`.
+  // If `wanted` is false, the terminal is not changed and no key is read.
   explicit KeyReader(bool wanted);
   ~KeyReader();
   KeyReader(const KeyReader&) = delete;

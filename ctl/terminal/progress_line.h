@@ -7,9 +7,9 @@
 #include "format/io/step_progress.h"
 
 // Shows a long task's progress on standard error: on a terminal, a bar that is redrawn at most ten
-// times a second; elsewhere, one line per step and another for each minute that it takes. With
-// them, it shows the time that the step still needs at its speed so far or, if the step has an
-// unknown length, the elapsed seconds. One thread at a time.
+// times a second; elsewhere, one line per step and another for each minute that it takes. Beside it
+// stands the time that the step still needs at its speed so far or, if the length of the step is
+// unknown, the elapsed seconds. One thread at a time.
 
 namespace graphd::ctl {
 
@@ -23,7 +23,7 @@ class ProgressLine {
 
   // `detail` is shown after the step on a terminal, in place of the time left.
   void Show(const std::string& step, uint64_t done, uint64_t total, const std::string& detail = {});
-  // Ends the bar before other output is written.
+  // Ends the bar. Must be called before other output is written.
   void Finish();
   // Returns a callback for functions that report progress; this object must outlive it.
   StepProgress Callback();
@@ -34,7 +34,7 @@ class ProgressLine {
   bool terminal_;
   bool open_ = false;  // the terminal's last line is a bar without a newline
   std::string step_;
-  Clock::time_point begun_{}, drawn_{};  // times of the step's begin and of the last output
+  Clock::time_point begun_{}, drawn_{};  // begin of the step, time of the last output
 };
 
 }  // namespace graphd::ctl

@@ -26,8 +26,8 @@ void ExportTensor(CheckpointClient& client, const Checkpoint& checkpoint,
   int64_t next = 0;
   client.EachRows(checkpoint, tensor, [&](const CheckpointClient::Rows& rows) {
     values.Write(next, rows.orig_ids, rows.values);
-    // A part that was saved before the optimiser's first step has no state: its rows of the file
-    // are zeros.
+    // A partition that was saved before the optimiser's first step has no state. Its rows in the
+    // file of states are zeros.
     if (states && !rows.states.empty()) states->Write(next, rows.orig_ids, rows.states);
     next += rows.count;
   });

@@ -17,8 +17,8 @@ struct ClientArgs {
 // Adds these options to `action`. `args` outlives it.
 void AddClientOptions(CLI::App& action, ClientArgs& args);
 
-// Returns the settings of a session, which is the only member of a job of its own. The job's id
-// begins with `job`.
+// Returns the Options with which graphctl connects as a client. It is the only member of a job of
+// its own, whose id begins with `job`.
 Options ClientOptions(const ClientArgs& args, const std::string& job);
 
 }  // namespace graphd::ctl

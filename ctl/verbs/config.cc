@@ -42,7 +42,8 @@ std::vector<std::string> InstalledFiles() {
   return files;
 }
 
-// Runs graphd --check-config for a file, as graphd@.service runs graphd. Returns its exit code.
+// Runs `graphd --check-config` for a configuration file, in the same way as graphd@.service runs
+// graphd. Returns its exit code.
 int Check(const std::string& graphd, const std::string& file) {
   if (!FileExists(file)) {
     Throw(ErrorCode::kNotFound, "there is no ", file, "; give the file of a server, such as ",

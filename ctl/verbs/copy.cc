@@ -35,7 +35,7 @@ struct CopyArguments {
   bool dry_run = false, json = false;
 };
 
-// Checks the files to be sent as thoroughly as `graphctl verify`.
+// Checks the files that will be sent as thoroughly as `graphctl verify` does.
 void VerifySources(const CopySources& sources, CancellableThreads& threads) {
   std::optional<Error> error;
   threads.Start([&] {
@@ -85,7 +85,7 @@ void PrintJson(const CopyPlan& plan, const std::deque<HostResult>& results, bool
   std::printf("%s\n", root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
 
-// Prints all errors and sets the exit code to that of the first one.
+// Prints the errors of all hosts, and sets the exit code to that of the first error.
 bool ReportErrors(const CopyPlan& plan, const std::deque<HostResult>& results) {
   int code = 0;
   bool any_sent = false;

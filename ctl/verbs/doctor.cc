@@ -36,7 +36,7 @@ std::string LinesOfThisMachine(const HostOptions& options) {
     try {
       parts = LoadPartConfig(options.server.part_config).meta->book.num_partitions();
     } catch (const Error&) {
-      // The host itself reports what is wrong with the file.
+      // The facts that the host collects will say what is wrong with the file.
     }
   }
   std::string lines;

@@ -21,7 +21,8 @@ std::string DeadSocketText(const std::filesystem::path& socket, const Error& err
                 error.what(), "; or remove the file if the server is not needed)");
 }
 
-// The path of a socket is <runtime_dir>/<server_name>/<port>.sock.
+// Asks the daemons whose sockets are on this machine. The path of a socket is
+// <runtime_dir>/<server_name>/<port>.sock.
 std::vector<FoundServer> ScanThisMachine(const std::string& runtime_dir, const FindOptions& find) {
   std::vector<std::filesystem::path> sockets;
   for (const std::string& server : ListReadable(runtime_dir)) {
@@ -47,7 +48,8 @@ std::vector<FoundServer> ScanThisMachine(const std::string& runtime_dir, const F
       if (error.code() != ErrorCode::kUnavailable) {
         all.push_back({host, {}, error.what(), error.code() == ErrorCode::kDenied});
       } else if (find.dead == DeadSockets::kReport && std::filesystem::exists(socket, ignored)) {
-        // A daemon that stops removes its socket, perhaps after the directory was read.
+        // The socket is looked for once more, because a daemon that has stopped may have removed it
+        // after the directory was read.
         all.push_back({host, {}, DeadSocketText(socket, error)});
       }
     }

@@ -10,23 +10,23 @@
 namespace graphd::ctl {
 
 struct FoundServer {
-  std::string host;        // address and port; "port 30050" if found on this machine
+  std::string host;        // address and port, or "port 30050" if it was found by its socket here
   nlohmann::json status;   // in the form of StatusToJson
-  std::string error;       // the reason if the daemon could not be asked, else empty
+  std::string error;       // the reason why the daemon could not be asked; empty: it was
   bool is_denied = false;  // this user is not allowed to ask the daemon
 
   // Returns whether the daemon runs and has loaded its graph.
   bool serves() const { return error.empty() && !status.contains("loading"); }
 };
 
-// The treatment of sockets on which no process listens because their daemon was killed or has
-// crashed.
+// Says whether FindServers also reports sockets on which no process listens because their daemon
+// was killed or has crashed.
 enum class DeadSockets { kIgnore, kReport };
 
 struct FindOptions {
-  std::string only = {};  // find only servers of this name on this machine, if it is not empty
+  std::string only = {};  // on this machine, find only servers with this name; empty: all
   DeadSockets dead = DeadSockets::kIgnore;
-  bool operations = false;  // ask for the times of operations, too
+  bool operations = false;  // also ask for the times of operations
 };
 
 // Asks the daemons of options.lines concurrently. Without lines, asks those whose sockets are in

@@ -18,8 +18,9 @@
 namespace graphd::ctl {
 namespace {
 
-// Looks for a file relative to the workspace, like DGL's launcher, and then relative to the working
-// directory. For messages, `what` says which file it is, and `lines` which lines it must have.
+// Returns the path of a file that is looked for first relative to the workspace, as DGL's launcher
+// does, and then relative to the working directory. For the message if there is none, `what` says
+// which file it is, and `lines` what its lines must contain.
 std::string FindForReading(const std::string& path, const std::string& workspace, const char* what,
                            const char* lines) {
   std::string first = JoinPath(workspace, path);
@@ -193,8 +194,8 @@ void Resolve(HostOptions& options) {
   if (!server.part_config.empty()) {
     const std::string in_workspace = JoinPath(options.workspace, server.part_config);
     const std::string here = std::filesystem::absolute(server.part_config).string();
-    // Whether the file exists on other hosts can't be checked from here. It should be in the
-    // workspace there.
+    // It can't be checked from here whether other hosts have the file. They should have it in their
+    // workspace.
     server.part_config = !FileExists(in_workspace) && FileExists(here) ? here : in_workspace;
   }
   if (!options.trainer_hosts.empty()) {
@@ -228,8 +229,8 @@ std::vector<HostAnswer> AskHosts(
   std::vector<HostAnswer> answers(hosts.size());
   size_t open = hosts.size(), prepared = 0;
   bool is_decided = false;
-  // Tells all hosts either to complete a switch that all have prepared, or to give it up
-  // (ControlVerb::kSwitch).
+  // Sends all hosts the line by which they complete a switch of the graph (kCommitLine), because
+  // all have prepared it, or give it up (kAbortLine).
   const auto decide = [&](const char* line) {
     if (is_decided) return;
     is_decided = true;

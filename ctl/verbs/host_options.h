@@ -8,8 +8,8 @@
 #include "ctl/hosts/host_link.h"
 #include "ctl/plan/launch_plan.h"
 
-// The options that several verbs share: which server it is, on which hosts it runs, and how to
-// connect to these.
+// The options that several verbs share. They say which server is meant, on which hosts it runs, and
+// how to connect to these hosts.
 
 namespace graphd::ctl {
 
@@ -25,7 +25,7 @@ struct HostOptions {
   std::string own_path;  // path of this program
   std::string ip_config_text;
   std::vector<HostLine> lines;             // empty if no ip_config was given
-  std::vector<TrainerHost> trainers_only;  // those of trainer_hosts
+  std::vector<TrainerHost> trainers_only;  // the hosts that the file trainer_hosts names
 };
 
 void AddServerName(CLI::App& verb, HostOptions& options);
@@ -41,8 +41,8 @@ void AddServerStartOptions(CLI::App& verb, HostOptions& options);
 // Returns the path of this program.
 std::string OwnPath();
 
-// Makes paths absolute, reads ip_config and trainer_hosts, and finds the programs. Throws
-// Error(kNotFound) naming every place where a file was looked for.
+// Makes paths absolute, reads the files ip_config and trainer_hosts, and finds the programs. Throws
+// Error(kNotFound), which names every place where a file was looked for.
 void Resolve(HostOptions& options);
 
 // The answer of one host to a server order.

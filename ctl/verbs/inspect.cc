@@ -57,8 +57,8 @@ ordered_json DescribeEdgeFeatures(const std::vector<ArraySpec>& arrays, EdgeType
   return DescribeFeatures(arrays, Partition::EdgeFeatureName(e, ""));
 }
 
-// Returns the features of the first partition on this machine that can be read, because all
-// partitions have the same features. Returns none if only the part config is here.
+// Returns the features of the first partition on this machine that can be read; all partitions have
+// the same features. Returns none if this machine only has the part config.
 std::vector<ArraySpec> AnyFeatureArrays(const PartConfig& config) {
   for (PartId part = 0; part < config.meta->book.num_partitions(); part++) {
     try {
@@ -152,7 +152,8 @@ std::string FeatureText(const ordered_json& feature) {
   return text;
 }
 
-// Prints plain members as "key  value" and lists of objects as one line per object.
+// Prints each member that is not a list as a line "key  value", and each list of objects as a line
+// for each object.
 void Print(const ordered_json& root) {
   for (const auto& [key, value] : root.items()) {
     if (!value.is_array()) {
@@ -175,9 +176,10 @@ void Print(const ordered_json& root) {
   }
 }
 
-// Returns the file that the report is written to: for a link, the file that it leads to. Refuses a
-// path that can't be written to now, before the files are read, which may take long. Also refuses
-// devices and pipes, because the report replaces its file.
+// Returns the file to which the report is written; for a symbolic link, that is the file that the
+// link leads to. Throws if it can't be written. This is checked before the files of the graph are
+// read, because reading them may take long. Also throws for devices and pipes, because the report
+// replaces the file.
 std::string ReportFile(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;

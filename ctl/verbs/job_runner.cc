@@ -47,7 +47,8 @@ int JobRunner::Run() {
   const UniqueFd signals = WatchSignals();
   OpenLinks();
   while (!AllClosed() || (!console_.empty() && signals_ == 0)) {
-    // While the reader of our output is slow, trainers wait, except while the job ends.
+    // If the reader of our output is slow, no more events are taken, so that the trainers have to
+    // wait, unless the job is ending.
     const bool take = ending_ || !console_.full();
     pollfd inputs[3] = {{take ? queue_.fd() : -1, POLLIN, 0},
                         {signals.get(), POLLIN, 0},
@@ -73,13 +74,13 @@ int JobRunner::Run() {
   return exit_code_;
 }
 
-// Drops output that is not read immediately.
+// Writes the remaining output, and drops what its reader does not accept immediately.
 void JobRunner::Finish() {
   if (dropped_) PrintMessage("some output at the job's end was dropped, because nobody read it");
   console_.WriteOrDrop();
 }
 
-// Exits without waiting for the hosts' threads.
+// Exits the process without waiting for the threads of the links.
 void JobRunner::GiveUp() {
   for (size_t i = 0; i < hosts_.size(); i++) {
     if (!hosts_[i].closed) {
@@ -130,7 +131,7 @@ void JobRunner::OnFrame(size_t index, const HostEvent& event) {
   const std::string& name = plan_.hosts[index].name;
   const std::string kind = ValueOr(event.header, "t", "");
   if (kind == "out") {
-    // All output of a detached job is shown by other verbs.
+    // Other verbs show all the output of a detached job.
     if (!plan_.hosts[index].order.job.detach) PrintLines(event.header, event.text);
   } else if (kind == "hello") {
     const std::string version = ValueOr(event.header, "version", "?");
@@ -286,8 +287,8 @@ void JobRunner::SendPings() {
   if (SecondsSince(last_ping_) < host_timeout_ / 4) return;
   last_ping_ = Clock::now();
   for (size_t i = 0; i < hosts_.size(); i++) {
-    // While the job ends, pings are sent only for the answers, which nodes of Slurm send until they
-    // are lost.
+    // While the job ends, pings are only sent to nodes of Slurm, whose answers show that they are
+    // not lost.
     const bool listens = ending_ ? !plan_.hosts[i].node.empty() && !hosts_[i].done
                                  : plan_.hosts[i].order.host_timeout > 0;
     if (listens && !hosts_[i].closed) hosts_[i].link->Send("{\"t\":\"ping\"}");

@@ -8,20 +8,23 @@
 #include "ctl/hosts/host_link.h"
 #include "ctl/terminal/console.h"
 
-// Runs a LaunchPlan with one link per host. When every daemon is ready, the trainers start on all
-// hosts; the first failure, signal or lost host ends them on all hosts. Prints the trainers' lines
-// with their prefixes. Main thread only, with SIGINT, SIGTERM and SIGHUP blocked in every thread.
+// Runs the job of a LaunchPlan, with one link for each host. When every daemon is ready, it starts
+// the trainers on all hosts. At the first failure, signal or lost host, it ends them on all hosts.
+// It prints the trainers' lines with their prefixes. Only the main thread may use it, and SIGINT,
+// SIGTERM and SIGHUP must be blocked in every thread.
 
 namespace graphd::ctl {
 
 class JobRunner {
  public:
-  // `host_timeout`: the seconds of silence after which a host would consider this process lost.
-  // `connect_timeout`: the seconds that a node of Slurm has in addition until its first frame.
+  // `host_timeout`: the seconds of silence after which hosts regard this process as lost, and this
+  // process regards nodes of Slurm as lost. `connect_timeout`: the seconds that a node of Slurm has
+  // in addition until its first frame.
   JobRunner(LaunchPlan plan, LinkOpener open_link, double connect_timeout, double host_timeout);
 
-  // Returns the job's exit code: 0, that of the first failing trainer, 128 + signal, or the
-  // ExitCode of an error. Returns 0 when a detached job runs on all hosts.
+  // Returns the job's exit code: 0 if all trainers have succeeded, else the exit code of the first
+  // trainer that has failed, 128 + a signal's number, or the ExitCode of an error. For a detached
+  // job, returns 0 when it runs on all hosts.
   int Run();
 
  private:
@@ -32,7 +35,7 @@ class JobRunner {
     bool done = false;      // nothing of the job remains there
     bool lost = false;
     int trainers_left = 0;
-    Clock::time_point heard{};  // when the last frame came, or the link was opened
+    Clock::time_point heard{};  // when the last frame arrived or, before that, the link was opened
   };
 
   void OpenLinks();

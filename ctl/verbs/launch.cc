@@ -57,8 +57,8 @@ void CheckAssignments(const std::vector<std::string>& assignments) {
   }
 }
 
-// Prints the job's id alone on standard output, so that a script can take it, and what to do with
-// it on standard error.
+// Prints only the job's id on standard output, so that a script can read it. Prints on standard
+// error which commands the user can run for this job.
 void TellAboutJob(const std::string& job, const HostOptions& hosts) {
   std::printf("%s\n", job.c_str());
   std::fflush(stdout);
@@ -72,8 +72,8 @@ void TellAboutJob(const std::string& job, const HostOptions& hosts) {
                job.c_str(), job.c_str(), options.c_str());
 }
 
-// Refuses options for processes that outlive the job, because Slurm would end these processes with
-// the step of their host.
+// Throws for options by which processes would outlive the job, because Slurm would end these
+// processes together with the step that started them.
 void CheckForSlurm(const LaunchArguments& arguments) {
   if (arguments.launch.detach) {
     Throw(ErrorCode::kInvalid,
@@ -108,8 +108,9 @@ std::string MakeIpConfig(const SlurmNodes& job, const std::string& part_config) 
   return text;
 }
 
-// If the options name no hosts, takes nodes of the Slurm job or, without one, this machine. If they
-// name no trainer hosts, takes the other nodes of the Slurm job.
+// Sets the hosts that the options don't name. If there is no ip_config, the partitions are placed
+// on nodes of the Slurm job or, without a Slurm job, on this machine. If there are no trainer
+// hosts, all other nodes of the Slurm job become trainer hosts.
 void CompleteHosts(const SlurmNodes& job, HostOptions& hosts) {
   if (hosts.lines.empty()) {
     hosts.ip_config_text = MakeIpConfig(job, hosts.server.part_config);

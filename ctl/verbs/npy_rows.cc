@@ -17,7 +17,7 @@ namespace graphd::ctl {
 namespace {
 
 constexpr const char* kPartSuffix = ".part";
-constexpr size_t kLongestStem = 255 - 16;  // with room for ".state.npy.part"
+constexpr size_t kLongestStem = 255 - 16;  // leaves room for ".state.npy.part"
 
 // Returns NumPy's descriptor of a dtype.
 std::string Descr(DType dtype) {

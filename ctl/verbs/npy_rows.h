@@ -10,8 +10,8 @@
 
 namespace graphd::ctl {
 
-// A new .npy file with the rows of a distributed tensor, which may be written in any order. The
-// file gets its final name when it is complete. Not thread-safe.
+// A new .npy file with the rows of a distributed tensor. The rows may be written in any sequence.
+// The file gets its final name when it is complete. Not thread-safe.
 class NpyRows {
  public:
   // Creates the file. `shape` begins with the number of rows. Throws Error(kIo).
@@ -23,9 +23,10 @@ class NpyRows {
 
   const std::string& path() const noexcept { return path_; }
 
-  // Writes consecutive rows of the tensor to the places that `orig_ids` name or, if that is empty,
-  // from row `begin` on. Throws Error(kInvalid) if an id is not a row of the array or there is not
-  // one id per row, and Error(kIo) if writing fails.
+  // Writes consecutive rows of the tensor. Each becomes the row of the array whose number is its id
+  // in `orig_ids`. If `orig_ids` is empty, the rows become the rows from `begin` on. Throws
+  // Error(kInvalid) if an id is not the number of a row, or if there is not one id for each row,
+  // and Error(kIo) if writing fails.
   void Write(int64_t begin, std::span<const int64_t> orig_ids, std::span<const std::byte> rows);
 
   // Ends the file. Throws Error(kIo).
@@ -42,9 +43,9 @@ class NpyRows {
   uint64_t begin_ = 0;  // offset of the rows in the file
 };
 
-// Returns the stems of the files for tensors: their names, without the characters that a file name
-// can't contain. Throws Error(kExists) if two tensors would get the same one, and Error(kInvalid)
-// for a name that is too long for a file.
+// Returns the names, without a suffix, of the files for these tensors: the names of the tensors,
+// without the characters that a file name can't contain. Throws Error(kExists) if two tensors would
+// get the same name, and Error(kInvalid) for a name that is too long for a file.
 std::vector<std::string> FileStemsOf(const std::vector<std::string>& tensors);
 
 // Creates a directory for the files of an export. Throws Error(kExists) if the directory exists and

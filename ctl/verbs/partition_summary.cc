@@ -24,8 +24,8 @@ struct Share {
   double imbalance;
 };
 
-// Returns the imbalance of partitions in node types, edge types, all edges, and the classes of
-// --balance_ntypes.
+// Returns the imbalance of the partitions in the numbers of nodes of each type, edges of each type,
+// all edges, and nodes of each class of --balance_ntypes.
 std::vector<Share> Shares(const PartitionSummary& summary) {
   const PartitionBook& book = summary.meta->book;
   const Schema& schema = summary.meta->schema;
@@ -54,7 +54,7 @@ std::vector<Share> Shares(const PartitionSummary& summary) {
 
 // Returns the peak resident memory of this process in bytes.
 uint64_t PeakMemory() {
-  // getrusage is not used, because its peak includes memory that this process had before it
+  // VmHWM is preferred to getrusage, whose peak includes memory that this process had before it
   // executed this program.
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {

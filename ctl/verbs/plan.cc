@@ -66,7 +66,8 @@ void PrintItems(const std::vector<MemoryItem>& items) {
   }
 }
 
-// Describes how much more or less memory a host has than it needs; empty without --host_memory.
+// Returns a text that says how much memory is left or missing on a host with `memory` bytes; empty
+// if `memory` is 0 (--host_memory was not given).
 std::string Verdict(const HostNeeds& host, uint64_t memory) {
   if (memory == 0) return "";
   if (host.total() <= memory) return StrCat(", ", HumanBytes(memory - host.total()), " are left");

@@ -16,14 +16,16 @@ namespace graphd::ctl {
 namespace {
 
 constexpr size_t kRead = size_t{256} << 10;
-// Time for an earlier copy's receiver to notice that its sender has ended.
+// The time for which a new copy waits until the receiver of an earlier copy has noticed that its
+// sender has ended.
 constexpr double kLockSeconds = 20;
 
 void Send(const std::string& frame) {
   WriteExactly(STDOUT_FILENO, std::as_bytes(std::span(frame)), "standard output");
 }
 
-// Returns false at the end of standard input.
+// Reads some bytes of standard input and passes them to `frames`. Returns false at the end of the
+// input.
 bool FeedSome(FrameReader& frames, std::vector<char>& buffer, double timeout) {
   pollfd ready{STDIN_FILENO, POLLIN, 0};
   const int got = ::poll(&ready, 1, timeout > 0 ? static_cast<int>(timeout * 1000) : -1);

@@ -6,8 +6,8 @@
 namespace graphd::ctl {
 
 // Returns the number of bytes in the value of --row_cache, which has the same form as
-// GRAPHD_ROW_CACHE; 0 for an empty text. Throws Error(kInvalid), also for a cache that trainers
-// would refuse because it is too small.
+// GRAPHD_ROW_CACHE; 0 for an empty text. Throws Error(kInvalid) for a text of another form, and for
+// a cache that is so small that trainers would refuse it.
 uint64_t RowCacheBytes(const std::string& text);
 
 }  // namespace graphd::ctl

@@ -37,7 +37,8 @@ std::vector<HostPlan> Plan(HostOptions& options, HostAction action) {
   return PlanHosts(options.server, options.lines, IsLocalAddress, action);
 }
 
-// The progress of all hosts' servers that write changed rows back before they end.
+// Shows the progress of the daemons of all hosts together, which write changed rows back before
+// they end.
 class WriteBackBar {
  public:
   explicit WriteBackBar(size_t hosts) : done_(hosts), total_(hosts) {}
@@ -60,7 +61,8 @@ class WriteBackBar {
   ProgressLine line_;
 };
 
-// Asks all hosts and prints each answer; the first failure determines graphctl's exit code.
+// Sends all hosts their orders, and prints the text that `show` returns for each answer. The first
+// failure determines graphctl's exit code.
 void AskAndShow(
     const std::vector<HostPlan>& plan, const ServerArguments& arguments,
     const std::function<std::string(const std::string& host, const HostAnswer&)>& show) {

@@ -16,8 +16,8 @@
 #include "ctl/supervise/supervisor.h"
 #include "ctl/verbs/verbs.h"
 
-// The hidden verb that carries out graphctl's orders on a host: reads one order from standard
-// input. ctl/hosts/frame_reader.h describes the protocol.
+// The hidden verb that carries out graphctl's orders on a host. Each process reads one order from
+// standard input, and carries it out. ctl/hosts/frame_reader.h describes the protocol.
 
 namespace graphd::ctl {
 namespace {

@@ -25,7 +25,7 @@ Examples:
 )";
 
 constexpr const char* kOriginalIds = "orig_id";   // a feature that graphctl partition writes
-constexpr size_t kPieceBytes = size_t{16} << 20;  // read at once
+constexpr size_t kPieceBytes = size_t{16} << 20;  // bytes that are read at a time
 
 struct TensorsArgs : ClientArgs {
   std::vector<std::string> names;
@@ -37,8 +37,9 @@ DistGraph Attach(const TensorsArgs& args) {
   return DistGraph(Initialize(ClientOptions(args, "graphctl-tensors")));
 }
 
-// Returns the names that make up the tensor's type: one for a node type, three for an edge type,
-// none for a range. If the graph has no such type, returns the type's number.
+// Returns the names that make up the type of the nodes or edges to which the tensor's rows belong:
+// one for a node type, three for an edge type, none if the tensor has rows of its own (kRange). If
+// the graph has no such type, returns the type's number.
 std::vector<std::string> TypeOf(const DistGraph& graph, const TensorSpec& spec) {
   if (spec.policy == TensorPolicy::kRange) return {};
   const auto type = static_cast<size_t>(spec.type);
@@ -101,8 +102,8 @@ void List(const TensorsArgs& args) {
 }
 
 // Returns the names that were given, without repetitions, or the names of all tensors if none was
-// given. Throws Error(kNotFound) if one does not exist. Does not open them, because that fails for
-// a tensor that is damaged or was never filled.
+// given. Throws Error(kNotFound) if a tensor does not exist. Does not open the tensors, because
+// that fails for one that is damaged or was never filled.
 std::vector<std::string> Chosen(const DistGraph& graph, const std::vector<std::string>& given) {
   std::vector<std::string> all;
   for (const TensorInfo& info : DistTensor::List(graph)) all.push_back(info.spec.name);
@@ -135,7 +136,7 @@ std::optional<DistTensor> OriginalIdsOf(const DistGraph& graph, const TensorSpec
   if (spec.policy == TensorPolicy::kEdge && has(graph.edata_names(EdgeTypeId(spec.type)))) {
     ids = graph.edata(kOriginalIds, EdgeTypeId(spec.type));
   }
-  // A feature of this name with another dtype or shape has other contents than ids.
+  // If a feature with this name has another dtype or shape, it does not contain ids.
   if (ids && (ids->dtype() != DType::kInt64 || ids->shape().size() != 1)) return {};
   return ids;
 }

@@ -47,7 +47,7 @@ struct TopArguments {
   bool once = false, json = false;
 };
 
-using Sample = std::vector<FoundServer>;  // taken at one time
+using Sample = std::vector<FoundServer>;  // the answers of all daemons at one time
 
 Sample Ask(const TopArguments& arguments, bool named) {
   return FindServers(arguments.hosts, RuntimeDirOf(arguments.hosts),
@@ -97,7 +97,7 @@ std::vector<json> StatusesIn(const Sample& sample) {
   return statuses;
 }
 
-// Returns a screen that is `width` columns wide; only messages may be longer.
+// Returns the lines of a screen that is `width` columns wide. Only messages may be longer.
 std::vector<std::string> Lines(const TopArguments& arguments, bool named, const Sample& before,
                                const Sample& after, const char* ends, size_t width) {
   char now[32];
@@ -136,7 +136,7 @@ TerminalSize SizeOfTerminal() {
   return {window.ws_row > 1 ? window.ws_row - 1u : 24, window.ws_col > 0 ? window.ws_col : 80u};
 }
 
-// Replaces the terminal's content; what does not fit is omitted.
+// Replaces the terminal's content. Omits the parts of `lines` that do not fit.
 void Draw(const std::vector<std::string>& lines, const TerminalSize& size) {
   std::fputs("\x1b[H", stdout);
   for (size_t i = 0; i < std::min(size.rows, lines.size()); i++) {
@@ -183,7 +183,7 @@ void Top(TopArguments& arguments, bool named) {
   Sample before;
   Sample after = Ask(arguments, named);
   for (;;) {
-    // Print one screen without rates immediately if a user waits for the first one.
+    // If a user watches, the first screen is printed immediately, without rates.
     if (!arguments.once) Show(arguments, named, before, after, terminal, keys.fd() >= 0);
     if (std::ferror(stdout)) return;  // nobody reads the output any longer
     if (UserEnds(signals, keys, arguments.interval)) return;

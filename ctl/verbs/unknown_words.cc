@@ -26,8 +26,8 @@ size_t Distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-// Returns ", did you mean 'x'" if a name is similar, else an empty text. Of names that are equally
-// similar, one that begins with the word is preferred.
+// Returns ", did you mean 'x'" if one of the names is similar to the word, and otherwise an empty
+// text. If several names are equally similar, one that begins with the word is preferred.
 std::string Guess(const std::string& word, const std::vector<std::string>& names) {
   const auto difference = [&word](const std::string& name) {
     return std::pair(Distance(word, name), !name.starts_with(word));
@@ -35,7 +35,8 @@ std::string Guess(const std::string& word, const std::vector<std::string>& names
   const auto nearest = std::min_element(
       names.begin(), names.end(), [&](auto& a, auto& b) { return difference(a) < difference(b); });
   if (nearest == names.end()) return "";
-  // A short word is near to many names that have nothing to do with it, such as 'foo' to 'top'.
+  // The limit depends on the length, because a short word is near to many unrelated names, such as
+  // 'foo' to 'top'.
   const size_t most = std::min(word.size() / 2, word.size() / 3 + 1);
   if (Distance(word, *nearest) > most) return "";
   return ", did you mean '" + *nearest + "'";

@@ -6,9 +6,9 @@
 
 namespace graphd::ctl {
 
-// Throws Error(kInvalid) with a suggestion at the first word that is not a verb or option of `app`.
-// Must be called before parsing: otherwise CLI11 would report a required option as missing, and not
-// the typing error in its name.
+// Throws Error(kInvalid), with a suggestion, for the first word that should be a verb or an option
+// of `app` and is none. Must be called before the words are parsed. Otherwise, if the name of a
+// required option is misspelt, CLI11 would report that the option is missing.
 void RefuseUnknownWords(const CLI::App& app, const std::vector<std::string>& arguments);
 
 }  // namespace graphd::ctl

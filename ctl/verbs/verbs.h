@@ -12,11 +12,11 @@
 
 namespace graphd::ctl {
 
-// Sets graphctl's exit code for when the callback returns; the default is 0.
+// Sets the exit code that graphctl has if the callback returns without an Error; the default is 0.
 void SetExitCode(int code);
 
-// `command`: the words that main finds after the options of `launch` (SplitLaunchArguments); read
-// when the callback runs.
+// `command`: the user's command. It is read when the callback runs; main must set it before that,
+// by SplitLaunchArguments.
 void AddLaunch(CLI::App& app, const UserCommand& command);
 void AddAttach(CLI::App& app);
 void AddCheckpoint(CLI::App& app);
@@ -35,7 +35,7 @@ void AddReceive(CLI::App& app);
 void AddRestart(CLI::App& app);
 void AddStop(CLI::App& app);
 void AddServer(CLI::App& app);
-// Adds the verbs of operators to the verb `server`, which must exist.
+// Adds the verbs for operators below the verb `server`, which must already have been added.
 void AddServerControl(CLI::App& app);
 void AddStatus(CLI::App& app);
 void AddSupervise(CLI::App& app);
@@ -44,7 +44,8 @@ void AddTop(CLI::App& app);
 void AddVerify(CLI::App& app);
 void AddWait(CLI::App& app);
 
-// Separates the user's command from the options of `graphctl launch`, as declared by `launch`.
+// Separates the user's command from the options of `graphctl launch`. `launch` is the subcommand
+// that declares these options.
 SplitArguments SplitLaunchArguments(const CLI::App& launch,
                                     const std::vector<std::string>& arguments);
 

@@ -19,14 +19,15 @@
 namespace graphd::ctl {
 namespace {
 
-// Returns this process's user and machine, for the daemons' logs: alice@host-1.
+// Returns the user and the machine of this process, which daemons write to their logs:
+// alice@host-1.
 std::string OperatorName() {
   const passwd* const user = ::getpwuid(::geteuid());
   return StrCat(user != nullptr ? user->pw_name : StrCat(::geteuid()), "@", HostName());
 }
 
-// Returns lines for the daemons of this machine with the server's name, whose sockets are
-// <runtime_dir>/<server_name>/<port>.sock.
+// Returns the lines of an ip_config for the daemons of this machine with the server's name. Their
+// sockets are <runtime_dir>/<server_name>/<port>.sock.
 std::vector<HostLine> DaemonsHere(const HostOptions& options) {
   const std::string runtime_dir = RuntimeDirOf(options);
   const std::string& name = options.server.server_name;

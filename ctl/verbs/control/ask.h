@@ -9,7 +9,8 @@
 
 #include "ctl/verbs/host_options.h"
 
-// Functions that the verbs of operators share, to send the same request to all daemons of a server.
+// Functions that the verbs for operators share. They send the same request to all daemons of a
+// server.
 
 namespace graphd::ctl {
 
@@ -41,7 +42,8 @@ std::vector<ControlAnswer> AskDaemons(
     ControlArguments& arguments,
     const std::function<void(size_t host, const nlohmann::json& frame)>& on_progress = nullptr);
 
-// Prints the answers: as JSON, or by `show`. The first failure determines graphctl's exit code.
+// Prints the answers: as JSON, or as the texts that `show` returns. The first failure determines
+// graphctl's exit code.
 void ShowAnswers(const ControlArguments& arguments, const std::vector<ControlAnswer>& answers,
                  const std::function<std::string(const ControlAnswer&)>& show);
 

@@ -23,7 +23,8 @@ Examples:
 void EndJob(ControlArguments& arguments) {
   arguments.order.verb = ControlVerb::kEndJob;
   std::vector<ControlAnswer> answers = AskDaemons(arguments);
-  // A job need not have attached to every daemon.
+  // A daemon that does not know the job is no failure if another one does, because a job need not
+  // have attached to every daemon.
   if (std::any_of(answers.begin(), answers.end(), [](const auto& each) { return each.ok; })) {
     for (ControlAnswer& answer : answers) {
       if (answer.ok || answer.code != ErrorCode::kNotFound) continue;

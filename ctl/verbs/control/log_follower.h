@@ -13,17 +13,17 @@
 
 namespace graphd::ctl {
 
-// Shows the log of a server, merged by time over its hosts. It holds at most one batch of records
-// of each host, so that its memory is bounded. When all hosts have sent everything or are lost, Run
-// returns 0 or the ExitCode of the first error.
+// Shows the log of a server, in which the records of all hosts are merged by time. It holds at most
+// one batch of records of each host, so that its memory is bounded. Run returns when each host has
+// sent everything or is lost: 0, or the ExitCode of the first error.
 class LogFollower final : public HostFollower {
  public:
   // The orders have the action kServerLogs. `labels` name the hosts in the output.
   LogFollower(std::vector<HostPlan> hosts, std::vector<std::string> labels,
               const HostOptions& options, bool as_json);
 
-  // While the logs are followed, a record is shown after this time even if a host that is silent or
-  // whose clock is slow may still have an earlier one.
+  // While the logs are followed, a record is shown after this time even if a host may still send an
+  // earlier one, because that host is silent or its clock is slow.
   static constexpr double kPatience = 3;  // seconds
 
  private:
@@ -36,7 +36,8 @@ class LogFollower final : public HostFollower {
   void OnFrame(size_t host, const std::string& kind, const HostEvent& event) override;
   bool HasToldAll(size_t host, const HostEvent&) const override { return hosts_[host].done; }
   void OnClosed(size_t host) override;
-  // Prints the records that are due. Asks each host of which no record is left for more records.
+  // Prints the records that are due. Then asks each host whose records have all been printed for
+  // more.
   void Show() override;
   int Conclude() override;
   void AddRecords(size_t host, std::string_view lines);

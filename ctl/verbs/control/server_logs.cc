@@ -17,7 +17,7 @@
 namespace graphd::ctl {
 namespace {
 
-constexpr int64_t kFollowedLines = 10;  // older records that --follow shows first
+constexpr int64_t kFollowedLines = 10;  // number of existing records that --follow shows first
 
 constexpr const char* kServerLogsExamples = R"(
 Shows what the daemons have logged, merged by time over all hosts: from the journal of
@@ -49,7 +49,7 @@ void ShowLogs(ServerLogsArguments& arguments) {
   std::vector<HostPlan> plan =
       PlanHosts(options.server, options.lines, IsLocalAddress, HostAction::kServerLogs);
   std::vector<std::string> labels;
-  std::set<std::string> with_journal;  // addresses: a machine has one journal for all its daemons
+  std::set<std::string> with_journal;  // addresses; a machine has one journal for all its daemons
   for (HostPlan& host : plan) {
     ServerSpec& server = host.order.server;
     host.order.logs = logs;

@@ -67,8 +67,8 @@ void Switch(ControlArguments& arguments) {
   LoadBar bar;
   std::vector<ControlAnswer> answers = AskDaemons(arguments, bar.Callback());
   bar.Finish();
-  // The exit code is that of the daemon that could not switch, not that of the daemons that did not
-  // switch because of it.
+  // The exit code is that of the daemon that could not switch, and not that of the others, which
+  // have only given up the switch because of it.
   const auto cause = std::find_if(answers.begin(), answers.end(), [](const ControlAnswer& each) {
     return !each.ok && !each.error.starts_with("not switched, ");
   });

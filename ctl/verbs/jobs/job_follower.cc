@@ -63,7 +63,8 @@ void JobFollower::OnState(size_t index, const nlohmann::json& header) {
   }
   NoteMissingHosts(host.state);
   const auto attempt = ValueOr(host.state, "attempt", uint64_t{0});
-  // While a host prepares an attempt, its state does not have the new number of trainers yet.
+  // A host that is preparing an attempt is ignored, because its state does not have the new number
+  // of trainers yet.
   if (attempt <= attempt_ || ValueOr(host.state, "phase", "") == "preparing") return;
   attempt_ = attempt;
   if (tells_news_) {

@@ -12,21 +12,21 @@
 
 namespace graphd::ctl {
 
-// Shows what the hosts of a job report: the lines of the trainers, with their prefixes, and the
+// Shows what the hosts of a job send: the lines of the trainers, to which it adds prefixes, and the
 // state of the job. When all hosts have answered, Run returns the job's exit code if
 // FollowSpec::until_end is set, and otherwise 0. It returns the ExitCode of an error if no host has
 // answered or, with until_end, if no host can tell how the job has ended. The job goes on after a
 // signal.
 class JobFollower final : public HostFollower {
  public:
-  // The orders have the action kFollowJob. `tells_news`: also print, to standard error, that the
-  // job was started again, and how it has ended.
+  // The orders have the action kFollowJob. `tells_news`: whether to report on standard error that
+  // the trainers were started again, and how the job has ended.
   JobFollower(const std::vector<HostPlan>& hosts, const HostOptions& options, FollowSpec follow,
               bool tells_news);
 
  private:
   struct Host {
-    nlohmann::json state;  // null: the host has not told it
+    nlohmann::json state;  // null: the host has not sent it
     bool lives = false;
     std::string directory;
   };
@@ -34,10 +34,10 @@ class JobFollower final : public HostFollower {
   void OnFrame(size_t host, const std::string& kind, const HostEvent& event) override;
   bool HasToldAll(size_t host, const HostEvent& closed) const override;
   void OnSignal() override;
-  // Reports the hosts that have not told the job's end, and returns the exit code of Run.
+  // Reports the hosts that have not sent how the job has ended, and returns the exit code of Run.
   int Conclude() override;
   void OnState(size_t index, const nlohmann::json& header);
-  // Tells once which hosts of the job are not asked.
+  // Reports, only once, the hosts of the job that are not asked.
   void NoteMissingHosts(const nlohmann::json& state);
   void PrintLines(const HostEvent& event);
 

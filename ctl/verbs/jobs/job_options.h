@@ -6,7 +6,8 @@
 
 #include "ctl/verbs/host_options.h"
 
-// The options that the verbs for one job have in common: which job, on which hosts.
+// The options that the verbs for one job have in common. They say which job is meant, and on which
+// hosts it runs.
 
 namespace graphd::ctl {
 
@@ -23,9 +24,9 @@ void AddJobOptions(CLI::App& verb, JobOptions& options);
 // Resolve was called for `options`.
 bool TakeFromJob(const std::string& job, HostOptions& options);
 
-// Returns the orders for the hosts of a job: those of --ip_config and --trainer_hosts or, without
-// the former, those that the job was launched with, if this host is one of them. Throws
-// Error(kNotFound) if this host doesn't know the job.
+// Returns the hosts of a job, each with an order for it. The hosts come from --ip_config and
+// --trainer_hosts. Without --ip_config, they are the hosts that the job was launched with, which
+// this host knows if it is one of them. Throws Error(kNotFound) if this host doesn't know the job.
 std::vector<HostPlan> PlanJobHosts(JobOptions& options, HostAction action);
 
 }  // namespace graphd::ctl

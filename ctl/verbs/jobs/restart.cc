@@ -43,8 +43,8 @@ nlohmann::json AskFirstHost(const HostPlan& first, HostAction action, const Rest
   Throw(ErrorCode::kInternal, first.name, " has answered without '", kind, "'");
 }
 
-// Returns the hosts that only compute and can be reached, but have no supervisor of the job,
-// because they were started again or because the supervisor was killed.
+// Returns the hosts that run trainers only and can be reached, but have no supervisor of the job,
+// because the host was rebooted or because the supervisor was killed.
 std::vector<HostPlan> HostsWithoutSupervisor(std::vector<HostPlan> plan,
                                              const JobOptions& options) {
   std::erase_if(plan, [](const HostPlan& host) { return !host.order.only_trainers; });
@@ -66,7 +66,7 @@ std::vector<HostPlan> HostsWithoutSupervisor(std::vector<HostPlan> plan,
   return found;
 }
 
-// Starts supervisors, which wait for the next attempt, on the hosts that have none. Returns the
+// Starts a supervisor, which waits for the next attempt, on each host that has none. Returns the
 // numbers of these hosts.
 std::vector<uint32_t> StartSupervisors(const std::vector<HostPlan>& plan,
                                        const JobOptions& options) {

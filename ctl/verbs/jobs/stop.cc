@@ -24,7 +24,7 @@ Examples:
 
 struct StopArguments {
   HostOptions hosts;
-  std::vector<std::string> jobs;  // every occurrence; all must be the same
+  std::vector<std::string> jobs;  // each one that was given; all must be the same
   double grace = 0;
 };
 

@@ -29,18 +29,19 @@ void AddKeysHosts(CLI::App& verb, KeysOptions& options);
 // Adds --days.
 void AddDays(CLI::App& verb, KeysOptions& options);
 
-// Returns the keys that the options name. Throws Error(kInvalid) if the server's name is not valid.
+// Returns a KeyMaker for the server and the directory that the options name. Throws Error(kInvalid)
+// if the server's name is not valid.
 KeyMaker KeysOf(const KeysOptions& options);
 
-// Prints the certificates, and the path of the shared secret if there is one; as JSON, together
-// with `more`.
+// Prints the certificates, and the path of the shared secret if there is one. With --json, also
+// prints the members of `more`.
 void ShowKeys(const std::vector<KeyMaker::Entry>& entries, const KeysOptions& options,
               const nlohmann::json& more);
 
-// Sends `files` to the machines of ip_config, and `of_trainer_host` to the machines of
-// --trainer_hosts, but nothing to this machine, which has the files. Prints a line for each
-// machine, failures on standard error, and sets the exit code. Without --ip_config, does nothing;
-// throws Error(kInvalid) if --trainer_hosts is given nevertheless.
+// Sends `files` to the machines of --ip_config, and `of_trainer_host` to the machines of
+// --trainer_hosts, but nothing to this machine, which already has the files. Prints a line for each
+// machine (for failures, on standard error), and sets the exit code. Without --ip_config, it sends
+// nothing, and throws Error(kInvalid) if --trainer_hosts is given.
 struct SentKeys {
   bool all_have_them = true;
   nlohmann::json answers;  // for ShowKeys

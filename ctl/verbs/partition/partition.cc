@@ -25,8 +25,8 @@ struct PartitionArgs {
   bool json = false;
 };
 
-// Returns the input in the form that PartitionOutOfCore takes. Sets cost.read_seconds when the
-// input has been read.
+// Returns the input in the form that PartitionOutOfCore takes. `cost.read_seconds` is set when
+// PartitionOutOfCore has read the input.
 GraphSource SourceOf(const PartitionArgs& args, PartitionCost& cost) {
   return {.describe =
               [&] {

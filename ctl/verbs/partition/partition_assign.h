@@ -13,7 +13,8 @@ class PartitionAssign {
  public:
   // The object must outlive the parsing of options.
   void AddOptions(CLI::App& verb);
-  // Copies the parsed options. Throws Error(kInvalid) for unknown names.
+  // Copies the parsed options to `options`. Throws Error(kInvalid) for unknown names of methods and
+  // objectives.
   void Apply(AssignOptions& options) const;
 
  private:

@@ -150,7 +150,7 @@ PartitionInput::Format PartitionInput::DetectDirectory() const {
   }
   for (const auto& entry : std::filesystem::directory_iterator(path_)) {
     const std::string name = entry.path().filename().string();
-    // A directory key=value has the rows with that value.
+    // A directory named key=value has Parquet files with the rows that have this value.
     if (name.ends_with(".parquet") || (entry.is_directory() && name.find('=') != name.npos)) {
       return Format::kParquet;
     }
@@ -193,7 +193,7 @@ RawGraph PartitionInput::ReadFiles(Format format, const StepProgress& progress,
   return ReadGraphFiles(options);
 }
 
-// Rejects options that would have no effect: a user who gives them expects one.
+// Throws for options that would have no effect, because a user who gives them expects one.
 void PartitionInput::CheckOptions(Format format, bool files) const {
   if (format != Format::kOgb && !split_.empty()) {
     Throw(ErrorCode::kInvalid, "--split ", split_, ": only an input in OGB's layout has splits");
@@ -270,7 +270,8 @@ nlohmann::ordered_json PartitionInput::Describe(const WrittenFiles& written) con
                               {"--map_ids", map_ids_}};
   std::vector<std::string> paths;
   if (!path_.empty()) {
-    // The metadata file of a chunked graph names other files in its directory.
+    // The metadata file of a chunked graph names other files in its directory, so the directory is
+    // described.
     const bool metadata = std::filesystem::is_regular_file(path_) &&
                           (format_ == "chunked" || path_.ends_with(".json"));
     paths.push_back(metadata ? DirName(path_) : path_);

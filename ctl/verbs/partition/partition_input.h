@@ -19,14 +19,15 @@ class PartitionInput {
  public:
   // The object must outlive `verb`.
   void AddOptions(CLI::App& verb);
-  // Throws Error(kInvalid) for contradictory options, Error(kNotFound) listing what was looked for
-  // if there is no input, and the readers' errors. `output`: the directory that will be written; it
-  // must not contain partitions that are read. With `spill`, the graph's arrays are kept in the
-  // files of `spill`, and the input can't be partitions.
+  // Reads the graph. Throws Error(kInvalid) for contradictory options, Error(kNotFound), which
+  // lists what was looked for, if there is no input, and the readers' errors. `output`: the
+  // directory that will be written. If the input is partitions, they must not be in this directory.
+  // With `spill`, the graph's arrays are kept in the files of `spill`, and the input can't be
+  // partitions.
   RawGraph Read(const std::string& output, const StepProgress& progress,
                 SpillFiles* spill = nullptr) const;
-  // Describes the options and the files that they name, with sizes and times of change, except the
-  // files that the run writes.
+  // Describes the options, and the files that they name with their sizes and times of change.
+  // Leaves out the files that this run writes.
   nlohmann::ordered_json Describe(const WrittenFiles& written) const;
 
  private:

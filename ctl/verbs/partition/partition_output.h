@@ -14,8 +14,8 @@ class PartitionOutput {
  public:
   // The object must outlive `verb`.
   void AddOptions(CLI::App& verb);
-  // Sets format, storage and dgl; prints a note on standard error if an option has no effect in the
-  // native format. Throws Error(kInvalid) for unknown names.
+  // Sets the members format, storage and dgl of `options`. Prints a note on standard error if an
+  // option has no effect in the native format. Throws Error(kInvalid) for unknown names.
   void Apply(PartitionOptions& options) const;
 
  private:
