@@ -31,7 +31,7 @@ bool Acceptor::HasRoom(const UniqueFd& fd, const Peer& peer) {
                counters_.open, " connections are open; raise ", "--max_connections");
     return false;
   }
-  // Descriptors are numbered from the lowest that is free.
+  // A new descriptor gets the lowest free number, so its number tells how many are in use.
   const auto used = static_cast<uint64_t>(fd.get());
   if (used >= limits_.descriptors - limits_.reserved_descriptors()) {
     counters_.refused_by_descriptors++;
@@ -52,7 +52,7 @@ void Acceptor::Accept(UniqueFd fd, Peer peer) {
   const std::string name = peer.LogName();
   connections_.add(Serve(thread, std::move(fd), std::move(peer))
                        .catch_([name](const kj::Exception& exception) {
-                         // A misbehaving peer ends its own connection, nothing else.
+                         // A misbehaving peer ends its own connection and nothing else.
                          LogWarning({.peer = name, .op = "connection"}, "connection of ", name,
                                     ": ", exception.getDescription().cStr());
                        })

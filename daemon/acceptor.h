@@ -20,17 +20,17 @@ namespace graphd {
 struct ConnectionLimits {
   std::atomic<uint64_t> connections{0};
   uint64_t descriptors = 0;  // limit of this process (RLIMIT_NOFILE)
-  // Returns the number of descriptors that are not given to connections, because the store needs
-  // them for segments of its log, RocksDB's files (512) and new tables.
+  // Returns the number of descriptors that are not given to connections, because the tensor store
+  // needs them for segments of its log, RocksDB's files (512) and new tables.
   uint64_t reserved_descriptors() const noexcept;
 };
 
-// Deals accepted connections out to the data threads in turn, within the limits. Owned and used by
-// the main thread.
+// The part of the daemon that hands each accepted connection to one of the data threads, in turn,
+// unless a limit is reached. Owned and used by the main thread.
 class Acceptor final : private kj::TaskSet::ErrorHandler {
  public:
-  // `asks_for_users` is true if clients on this machine are identified by their users only, also
-  // over TCP. The groups of the users of TCP clients are then looked up.
+  // `asks_for_users` is true if clients on this machine are identified only by the users who run
+  // them, also over TCP. For TCP clients, the acceptor then looks up the groups of these users.
   Acceptor(std::deque<DataThread>& threads, const ConnectionLimits& limits,
            ConnectionCounters& counters, bool asks_for_users, kj::Timer& timer);
 

@@ -77,7 +77,7 @@ std::vector<ChangedOption> CompareOptions(const DaemonOptions& running, const Da
   fixed("metrics_insecure", running.metrics_insecure, read.metrics_insecure);
   live("metrics_peers", running.metrics_peers, read.metrics_peers);
   fixed("end_with_jobs", running.end_with_jobs, read.end_with_jobs);
-  // A running daemon can change to another log file, but can't return to standard error.
+  // A running daemon can change to another log file, but can't go back to standard error.
   compare("log_file", running.log_file, read.log_file, read.log_file.empty());
   live("log_level", running.log_level, read.log_level);
   return changes;

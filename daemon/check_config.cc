@@ -46,7 +46,7 @@ class Checks {
   std::vector<Error> problems_;
 };
 
-// The contents of the summary.
+// The numbers that the summary shows.
 struct Found {
   std::optional<PartConfig> graph;
   uint64_t bytes = 0;  // the memory of the partitions

@@ -12,9 +12,9 @@ namespace graphd {
 // if a configuration file sets the option.
 std::vector<Error> FindProblems(const DaemonOptions& options);
 
-// Checks the options, and the headers of the files they name, without loading or serving. Prints a
-// line for each problem, which begins like the errors of FindProblems, or a summary if there is no
-// problem. Returns the exit code of the first problem, or 0.
+// Does the same checks and prints a line for each problem, which begins like the errors of
+// FindProblems, or a summary if there is no problem. Returns the exit code of the first problem, or
+// 0.
 int CheckConfig(const DaemonOptions& options);
 
 }  // namespace graphd

@@ -12,11 +12,11 @@
 namespace graphd {
 namespace {
 
-// The beginning of CLI11's message about a key that is not an option.
+// The beginning of the message of CLI11 (the parser of options) about a key that is not an option.
 constexpr const char* kUnknownKey = "INI was not able to parse ";
-constexpr size_t kMostEdits = 3;  // between a mistyped name and the option that is meant
+constexpr size_t kMostEdits = 3;  // by which a mistyped name may differ from an option
 
-// Returns a name as it is declared: part_id for --part-id.
+// Returns a name in the form in which options are declared: part_id for --part-id.
 std::string Normal(std::string name) {
   name.erase(0, name.find_first_not_of('-'));
   std::replace(name.begin(), name.end(), '-', '_');
@@ -55,7 +55,7 @@ size_t Edits(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-// Returns the option whose name is most similar, or an empty text.
+// Returns the option with the most similar name, or an empty text if none is similar.
 std::string Similar(const CLI::App& app, const std::string& key) {
   std::string best;
   size_t edits = kMostEdits + 1;
@@ -77,8 +77,8 @@ std::string PlaceOf(const std::string& config, const std::string& option) {
 }
 
 std::string ExplainParseError(const CLI::App& app, const CLI::ParseError& error) {
-  // Reports words that are not options before options that are missing, because a word may be the
-  // name of a file that has these options.
+  // Words that are not options are reported before missing options, because a word may be the name
+  // of a file that sets the missing ones.
   if (const std::vector<std::string> words = app.remaining(); !words.empty()) {
     const std::string& word = words.front();
     if (!word.starts_with('-')) {

@@ -17,7 +17,7 @@ namespace {
 // The interval at which the thread looks for versions that nobody uses.
 constexpr auto kSweepInterval = std::chrono::milliseconds(500);
 
-// Tells the caller of Commit, if there is one, that the switch was given up.
+// Tells whoever has called Commit, if anybody has, that the switch was given up.
 void Refuse(GraphSwitch::Done done) noexcept {
   if (!done) return;
   const Error error(ErrorCode::kUnavailable,
@@ -36,7 +36,7 @@ struct GraphSwitcher::Preparation {
   Phase phase = Phase::kWaiting;
   LoadedVersion loaded = {};
   std::optional<Error> failure = {};
-  GraphSwitch::Done on_commit = {};  // null unless it is to be committed
+  GraphSwitch::Done on_commit = {};  // null until Commit is called
   std::atomic<uint64_t> done = 0, total = 0;
   std::atomic<bool> cancelled = false;
 };
@@ -180,7 +180,7 @@ void GraphSwitcher::Load(const std::shared_ptr<Preparation>& preparation) {
     if (request.part_config.empty()) {
       configured = hooks_.configured();
     } else {
-      // A mistake in the configuration concerns the next start, not this switch.
+      // A mistake in the configuration matters when the daemon starts again, not for this switch.
       LogFailure("reading the configuration", [&] { configured = hooks_.configured(); });
     }
     const std::string part_config = request.part_config.empty() ? configured : request.part_config;
@@ -197,8 +197,8 @@ void GraphSwitcher::Load(const std::shared_ptr<Preparation>& preparation) {
         Throw(ErrorCode::kUnavailable, "the switch was given up");
       }
     });
-    // Writes the note now, so that a directory that can't be written to causes an error before the
-    // daemons commit.
+    // The note is written now, so that an error, such as a directory that can't be written to,
+    // comes before any daemon of the server commits.
     SwitchRecord{configured, part_config, request.id, loaded.version->fingerprint}.Prepare(
         record_path_);
     const MutexLock lock(mutex_);
@@ -230,7 +230,8 @@ void GraphSwitcher::Commit(const std::shared_ptr<Preparation>& preparation,
 }
 
 // Makes a version the current one. Does not hold the mutex while it waits for the disk, because
-// data threads take the mutex; in the phase kCommitting, no other thread changes the preparation.
+// data threads take the mutex. The preparation is safe without it: in the phase kCommitting, no
+// other thread changes it.
 Switched GraphSwitcher::Publish(Preparation& preparation) {
   SwitchRecord::Publish(record_path_);
   const VersionPtr version = std::exchange(preparation.loaded.version, nullptr);

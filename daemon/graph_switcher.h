@@ -14,37 +14,41 @@
 
 namespace graphd {
 
-// Switches the daemon to other versions of its graph while it serves. A thread of its own loads
-// them, makes them the current ones, and frees those that no job uses any more. Owned by the main
-// thread; Prepare and Stop may be called by any thread. What Prepare returns must not be used after
-// the switcher has ended.
+// The part of the daemon that switches it to other versions of its graph while it serves. Its own
+// thread loads the versions, makes them the current ones, and frees those that no job uses any
+// more. Owned by the main thread; Prepare and Stop may be called by any thread. The objects that
+// Prepare returns must not be used after the switcher is destroyed.
 class GraphSwitcher {
  public:
   struct Hooks {
-    // Returns the part config that the configuration names now. Throws Error for a mistake in it.
+    // Returns the path of the part config that the configuration names now. Throws Error for a
+    // mistake in the configuration.
     std::function<std::string()> configured;
-    // Loads another version as LoadAnother does.
+    // Loads another version, as LoadAnother (load.h) does.
     std::function<LoadedVersion(const std::string& part_config, const std::string& id,
                                 const std::function<void(uint64_t, uint64_t)>& progress)>
         load;
-    // Makes the daemon give the graph to the service manager soon. Called without a lock.
+    // Makes the main thread give the graph to the service manager soon, which keeps it for the next
+    // process of this daemon. Called without a lock.
     std::function<void(std::shared_ptr<const KeptGraph>)> keep;
   };
 
-  // `started_with` is the part config of the options; `record_path` the file of the SwitchRecord.
+  // `started_with` is the part config that the options name; `record_path` is the path of the
+  // SwitchRecord's file.
   GraphSwitcher(GraphVersions& versions, Hooks hooks, std::string started_with,
                 std::string record_path);
-  // Ends a loading that is under way.
+  // Ends a loading that is under way, and waits for the thread.
   ~GraphSwitcher();
   GraphSwitcher(const GraphSwitcher&) = delete;
   GraphSwitcher& operator=(const GraphSwitcher&) = delete;
 
-  // Begins to load. Throws Error(kInvalid) for an id that is empty or longer than 64 bytes, and for
-  // a path that is relative, is not UTF-8 or has a control character; Error(kExists) for the id of
-  // a version that is in memory already, and while another switch is being prepared.
+  // Begins to load a version. Throws Error(kInvalid) for an id that is empty or longer than 64
+  // bytes, and for a path that is relative, is not UTF-8 or has a control character; Error(kExists)
+  // if a version with this id is in memory already, or if another switch is being prepared; and
+  // Error(kUnavailable) after Stop.
   std::shared_ptr<GraphSwitch> Prepare(const SwitchRequest& request);
-  // Gives up the switch that is being prepared, and refuses all later switches. Does not wait for
-  // the thread.
+  // Gives up the switch that is being prepared, and refuses all later ones. Does not wait for the
+  // thread.
   void Stop();
 
  private:
@@ -54,7 +58,7 @@ class GraphSwitcher {
   void Run();
   void Load(const std::shared_ptr<Preparation>& preparation);
   void FreeUnused();
-  // Gives up the current preparation; the thread frees its memory.
+  // Gives up the current preparation. The thread frees its memory later.
   void Drop() GRAPHD_REQUIRES(mutex_);
   void CheckRequest(const SwitchRequest& request) const;
   void Commit(const std::shared_ptr<Preparation>& preparation, GraphSwitch::Done done);

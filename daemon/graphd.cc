@@ -39,7 +39,7 @@ namespace graphd {
 namespace {
 
 constexpr uint64_t kLargePartition = uint64_t{256} << 20;  // larger than any CPU cache
-// The time that --end_with_jobs allows for the first job.
+// The time within which the first job must attach if --end_with_jobs is given.
 constexpr std::chrono::seconds kFirstJob{60};
 
 // Allows this process as many descriptors as the system permits, and returns their number.
@@ -55,7 +55,7 @@ uint64_t PeerMemoryLimit(const DaemonOptions& options) {
 }
 
 // Returns the mode of the Unix socket. If users outside the daemon's group have a role, every user
-// may open it, and the daemon checks the role of whoever connects.
+// may open the socket, and the daemon checks the role of each client.
 mode_t SocketMode(const AccessRules& access) { return access.has_outsiders() ? 0666 : 0660; }
 
 // Advises the administrator to use huge pages: on small pages, random reads take up to twice the
@@ -91,17 +91,17 @@ Graphd::Graphd(const DaemonOptions& options, DaemonLog& log, UniqueFd& starters_
 }
 
 void Graphd::Run() {
-  // Signals are watched before there is a socket file, which the end of the process by a signal
-  // would leave behind. They are handled when the loop runs, which is after all sockets are bound.
+  // Signals are watched before there is a socket file: a signal that ended the process would leave
+  // the file behind. Signals are handled when the loop runs, which is after all sockets are bound.
   WatchSignals();
   LogInfo("this process uses ", VectorBitsText());
-  // Bind all sockets before loading, so that an address in use is reported at once, not after
-  // minutes.
+  // Sockets are bound before the graph is loaded, so that an address in use is reported at once,
+  // not after minutes.
   ReadKeys();
   AccessRules access(WithOwnCertificate(options_.access));
   Listen(access);
   Listener& local = listeners_->local();
-  // The metrics end before the objects that they read.
+  // These objects are declared before `metrics`, which reads them, so they are destroyed after it.
   std::optional<LoadProgress> progress;
   progress.emplace(options_.server_name, local.text());
   PeerAddresses metrics_peers(options_.metrics_peers);
@@ -138,10 +138,12 @@ void Graphd::Run() {
         metrics_peers.Set(read.metrics_peers);
       },
       serving);
-  // A reload that is running ends before the objects that it changes.
+  // Runs at the end of this function: a reload that is running must end before the objects that it
+  // changes, which are declared above, are destroyed.
   const auto end_of_reloads = kj::defer([this] { reloader_.reset(); });
   switcher_.emplace(graphs, SwitcherHooks(graphs), options_.part_config, SwitchPath(options_));
-  // The data threads, which use the switcher, have ended by then.
+  // Runs at the end of this function, after the data threads, which use the switcher: they are
+  // declared later, so they are destroyed earlier.
   const auto end_of_switches = kj::defer([this] { switcher_.reset(); });
   ServiceContext context{access,
                          graphs,
@@ -164,7 +166,8 @@ void Graphd::Run() {
         [this] { return threads_.IsAlive(); });
   }
   progress.reset();
-  // The metrics end before the objects that they read.
+  // Runs at the end of this function: the metrics end before the objects that they read, which are
+  // declared above, are destroyed.
   const auto end_of_metrics = kj::defer([&metrics] { metrics = nullptr; });
   MemoryTrimmer trimmer(context.buffers);
   const auto trimming = loop_.Repeat(MemoryTrimmer::kPeriod, [&trimmer] {
@@ -184,7 +187,7 @@ void Graphd::Run() {
   StartTimers(jobs);
   if (hangup_while_loading_) reloader_->RequestQuietly("SIGHUP");
 
-  // Over TCP without a handshake (TLS or shared secret), clients are identified by their users.
+  // TCP clients that make no handshake (TLS or shared secret) are identified by their users.
   Acceptor acceptor(data_threads, limits_, connections_, !tls_ && !secret_, loop_.timer());
   const auto accept = [&acceptor](UniqueFd fd, Peer peer) {
     acceptor.Accept(std::move(fd), std::move(peer));
@@ -213,7 +216,8 @@ void Graphd::Run() {
   if (!requests_ended) {
     LogWarning("requests are given up that have not ended; the jobs repeat them");
   }
-  // Changes by requests that have not ended would be lost, so they are refused.
+  // Requests that have not ended may still change rows. These changes would not be written back and
+  // so be lost, so they are refused.
   tensors.RefusePushes();
   switcher_->Stop();
   pushes->Stop();
@@ -231,9 +235,10 @@ void Graphd::WatchSignals() {
   loop_.OnSignal(SIGHUP, [this] { OnHangup(); });
 }
 
-// The first signal asks the daemon to stop, and a second one to stop at once. By SIGINT, the
-// service manager says that it will start the next process (RestartKillSignal= of the unit). No
-// special signal is used for this, because a daemon that is older than the unit may get it.
+// The first signal asks the daemon to stop, and a second one to stop at once. The service manager
+// sends SIGINT if it will start the next process (RestartKillSignal= of the unit), and else
+// SIGTERM. A less common signal is not used for this, because after an upgrade, the new unit may
+// send it to an older daemon.
 void Graphd::OnStopSignal(int number) {
   was_terminated_ |= number == SIGTERM;
   listeners_->LeaveToNextProcess(!was_terminated_);
@@ -244,7 +249,7 @@ void Graphd::OnStopSignal(int number) {
 
 void Graphd::OnHangup() {
   // A daemon that is loading has already read its configuration, which may have changed since. It
-  // reloads when it serves.
+  // therefore reloads once it serves.
   hangup_while_loading_ = !reloader_;
   if (reloader_) reloader_->RequestQuietly("SIGHUP");
 }
@@ -406,9 +411,9 @@ void Graphd::StartTimers(const JobRegistry& jobs) {
   using std::chrono::milliseconds;
   uint64_t watchdog_usec = 0;
   if (sd_watchdog_enabled(0, &watchdog_usec) > 0) {
-    // systemd is notified only while no thread hangs; without notifications, it restarts the
-    // daemon. It does not watch a daemon that stops, but a notification would make it watch the
-    // daemon again, and kill it.
+    // systemd restarts the daemon if notifications stay out, so they are sent only while no thread
+    // hangs. They end when the daemon stops: systemd then no longer watches it, but a notification
+    // would make systemd watch it again, and kill it.
     loop_.OnTimer({}, milliseconds(std::max<uint64_t>(watchdog_usec / 2000, 1)), [this] {
       const bool serves = stop_.fulfiller->isWaiting();
       if (NoThreadHangs() && serves) sd_notify(0, "WATCHDOG=1");

@@ -29,9 +29,9 @@
 
 namespace graphd {
 
-// The daemon: makes its parts in the order in which they need each other, runs them on the main
-// thread's event loop until a signal or an operator asks it to stop, and ends them in the opposite
-// order. Constructed and used by the main thread.
+// The daemon. Makes its parts, each after the parts that it needs, runs them on the main thread's
+// event loop until a signal or an operator asks it to stop, and ends them in the opposite order.
+// Constructed and used by the main thread.
 class Graphd {
  public:
   // `reread` reads the configuration again and returns the options; any thread may call it. `log`
@@ -68,21 +68,22 @@ class Graphd {
   // Fills in the daemon's description of itself, and the functions that carry out an operator's
   // requests.
   void SetInfo(DaemonInfo& info, Drain& drain);
-  // Returns the configuration as it is now. If the server was switched to the part config of the
-  // file, the part config does not count as changed.
+  // Returns the configuration as it is now. If an operator has switched the server to the part
+  // config that the file names now, the part config does not count as changed.
   DaemonOptions ReadAsRunning(const GraphVersions& graphs) const;
   GraphSwitcher::Hooks SwitcherHooks(const GraphVersions& graphs);
-  // Gives the graph of a switch to the service manager, on the thread that uses the store.
+  // Gives the graph of a switch to the service manager. Runs on the main thread, which uses the
+  // descriptor store.
   void KeepNewGraph();
-  // Applies the options that can change while the daemon serves; all of them or, if this throws,
+  // Applies the options that can change while the daemon serves: all of them or, if this throws,
   // none. Called by the reloader's thread.
   void Apply(const DaemonOptions& read, AccessRules& access, DaemonInfo& info, PeerMemory& memory,
              const std::string& socket);
   // Adds the name of the client certificate in the daemon's own directory of keys to the rules.
   AccessRules::Options WithOwnCertificate(AccessRules::Options rules) const;
-  // Returns how clients reach this daemon, for the log.
+  // Returns the addresses at which clients reach this daemon, as text for the log.
   std::string Endpoints();
-  // Returns true if no thread hangs; false also if memory for the check can't be allocated.
+  // Returns true if no thread hangs. Returns false also if there is no memory for the check.
   bool NoThreadHangs();
   void StartTimers(const JobRegistry& jobs);
 
@@ -100,9 +101,10 @@ class Graphd {
   std::optional<Reloader> reloader_;       // exists while the daemon serves
   std::optional<GraphSwitcher> switcher_;  // likewise
   Drain* drain_ = nullptr;                 // likewise
-  DescriptorStore store_;                  // used by the loading thread only while it loads
-  // Whether the next process follows (see OnStopSignal); the store of tensors asks for this when it
-  // ends.
+  DescriptorStore store_;                  // used only by the loading thread while it loads
+  // Whether the service manager will start the next process of this daemon (see OnStopSignal). The
+  // tensor store asks for this when it ends, because the next process can then take over its
+  // memory.
   std::atomic<bool> next_process_follows_ = false;
   std::optional<Listeners> listeners_;
   std::unique_ptr<TlsServer> tls_;        // null: TCP without TLS

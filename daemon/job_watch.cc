@@ -8,7 +8,8 @@
 namespace graphd {
 namespace {
 
-// Logs what a job did. Jobs of graphctl itself are short, and for debugging only.
+// Logs what a job did. The short jobs that graphctl's own commands make are logged for debugging
+// only.
 void LogJob(const LogFields& fields, const char* what) {
   const bool is_tool = fields.job.starts_with(kToolJobPrefix);
   LogLine(is_tool ? LogLevel::kDebug : LogLevel::kInfo, StrCat("job ", fields.job, what), fields);

@@ -10,8 +10,8 @@
 
 namespace graphd {
 
-// The observer that reports to graphs, tensors and steps which jobs attach and leave. Any thread
-// may use it.
+// The observer that tells the graph's versions, the tensors and the gate of steps which jobs and
+// trainers attach and leave. Any thread may use it.
 class JobWatch final : public JobRegistry::Observer {
  public:
   JobWatch(GraphVersions& graphs, store::TensorHost& tensors, StepGate& steps)

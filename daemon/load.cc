@@ -29,9 +29,9 @@ namespace {
 
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
-// Returns the number by which clients that cache rows recognise the data when they attach: the hash
-// of the data, or 0 if a file has changed since it was stamped, because the loaded data may then be
-// a mix of the old and the new file.
+// Returns a number that identifies the data for clients that cache rows, so that they recognise it
+// when they attach: the hash of the data, or 0 if a file has changed since it was stamped. In the
+// latter case, the loaded data may be a mix of the old and the new file.
 uint64_t DataId(const std::vector<FileStamp>& files, uint64_t data_hash) {
   for (const FileStamp& file : files) {
     try {
@@ -62,8 +62,8 @@ KeptGraph LoadPartitions(const DaemonOptions& options, const PartConfig& config,
   CheckParts(options, config);
   KeptGraph graph;
   graph.part_config = config.path;
-  // The files are stamped first: a file that changes while it is read then differs from its stamp
-  // at the next start.
+  // The files are stamped before they are read: if a file changes meanwhile, the next process sees
+  // that it differs from its stamp.
   graph.files = StampDataFiles(config, options.parts);
   uint64_t needed = 0, done = 0;
   for (PartId part : options.parts) {
@@ -93,7 +93,8 @@ std::shared_ptr<ServedGraph> Serve(const DaemonOptions& options, KeptGraph& load
   for (const std::string& text : options.indexes) {
     specs.push_back(ParseIndex(loaded.partitions.at(0)->meta().schema, text));
   }
-  // Arrays that only an earlier --index named are left out, so that their memory is freed.
+  // Arrays that only an earlier process's --index named are left out, so that their memory is
+  // freed.
   ServedGraph::Indexes made = std::exchange(loaded.indexes, {});
   std::erase_if(made, [&](const auto& each) {
     return std::find(specs.begin(), specs.end(), each.first.second) == specs.end();
@@ -112,7 +113,7 @@ std::shared_ptr<ServedGraph> Serve(const DaemonOptions& options, KeptGraph& load
   return graph;
 }
 
-// Returns the note about the last switch if it decides what is served.
+// Returns the note about the last switch, if it decides which version is served.
 std::optional<SwitchRecord> LastSwitch(const DaemonOptions& options) {
   std::optional<SwitchRecord> last = SwitchRecord::Read(SwitchPath(options));
   if (!last) return std::nullopt;
@@ -194,7 +195,8 @@ VersionPtr LoadGraph(const DaemonOptions& options, DescriptorStore& store,
   if (DescriptorStore::available() && !store.Flush()) {
     LogWarning("the service manager does not answer within 5 s");
   }
-  // If no switch counts, a note that is still there is about an earlier configuration.
+  // If no switch decides what is served, a note that still exists is about an earlier
+  // configuration.
   if (!last) ::unlink(SwitchPath(options).c_str());
   return version;
 }

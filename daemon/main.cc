@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
   using namespace graphd;
   std::optional<DaemonLog> log;
   const auto no_sink = kj::defer([] { SetLogSink(nullptr); });
-  UniqueFd starters_stderr;  // until the daemon serves, if the log is another file
+  UniqueFd starters_stderr;  // open until the daemon serves, if it logs to a file
   const auto log_last = [&log, &starters_stderr](const char* text) {
     if (log) log->WriteToStream();
     LogError(text);

@@ -12,14 +12,14 @@
 
 namespace graphd {
 
-// The event loop of the daemon's main thread. A loop of libuv, for signals, timers and wake-ups by
-// other threads, runs inside a loop of KJ, for connections and promises (UvBridge). Constructed,
-// used and destroyed by that thread, which runs the callbacks while it waits for a promise. The
-// callbacks may not throw.
+// The event loop of the daemon's main thread. A loop of libuv (for signals, timers and wake-ups by
+// other threads) runs inside a loop of KJ (for connections and promises); see UvBridge.
+// Constructed, used and destroyed by the main thread, which runs the callbacks while it waits for a
+// promise. The callbacks may not throw.
 class MainLoop {
  public:
   MainLoop();
-  // Callbacks are not called any more.
+  // Ends the loop. No callback is called any more.
   ~MainLoop();
   MainLoop(const MainLoop&) = delete;
   MainLoop& operator=(const MainLoop&) = delete;
@@ -48,7 +48,7 @@ class MainLoop {
     uv_any_handle uv{};
     std::function<void()> callback;
   };
-  // Returns a handle whose uv.handle.data is itself.
+  // Returns a new handle. The caller points its uv.handle.data to it once libuv has initialised it.
   Handle& AddHandle(std::function<void()> callback);
   kj::Promise<void> RepeatLoop(std::chrono::milliseconds period, std::function<void()> callback);
 

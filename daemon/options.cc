@@ -52,7 +52,7 @@ void CheckPeer(const std::string& text, const std::string& place) {
         "brackets around an IPv6 address");
 }
 
-// Throws unless the options that protect TCP fit together.
+// Throws unless the options that protect TCP can be used together.
 void CheckGuardOfTcp(const DaemonOptions& options) {
   std::vector<const char*> given;
   if (!options.keys.empty()) given.push_back("--keys");

@@ -44,8 +44,8 @@ struct DaemonOptions {
   bool end_with_jobs = false;
   bool check_config = false;
 
-  // Returns whether the TCP listener may accept clients from other machines: only if they prove who
-  // they are (keys or a secret), or if `insecure` waives that.
+  // Returns whether the TCP listener may accept clients from other machines: only if clients prove
+  // who they are (by keys or a secret), or if `insecure` waives that.
   bool allows_beyond_loopback() const {
     return access.insecure || !keys.empty() || !secret.empty();
   }
@@ -59,9 +59,10 @@ std::string JobsPath(const DaemonOptions& options);
 std::string JobRecordsPath(const DaemonOptions& options);
 // Returns the file with the note about the last switch of the graph (SwitchRecord).
 std::string SwitchPath(const DaemonOptions& options);
-// Returns the directory of the checkpoints of all servers of this name.
+// Returns the directory of the checkpoints of all daemons with this server name.
 std::string CheckpointsDirectory(const DaemonOptions& options);
-// Returns the name of this daemon's own directory there, such as "part-0-1" after its partitions.
+// Returns the name of this daemon's own directories, those of its tensors and of its checkpoints.
+// It consists of the daemon's partitions, as in "part-0-1".
 std::string StoreName(const DaemonOptions& options);
 
 // Parses and checks the options. For --help and --version, prints the text and returns none. Throws

@@ -17,9 +17,9 @@
 
 namespace graphd {
 
-// Reads the configuration again while the daemon serves, on a thread of its own, because the
-// databases of users and the disk may be slow. Owned by the main thread; Request may be called by
-// any thread.
+// The part of the daemon that reads the configuration again while the daemon serves. It has a
+// thread of its own, because the databases of users and the disk may be slow. Owned by the main
+// thread; Request may be called by any thread.
 class Reloader {
  public:
   // Returns the options as the configuration has them now. Throws Error, with file, line and key.
@@ -28,16 +28,16 @@ class Reloader {
   // if it throws, none.
   using Apply = std::function<void(const DaemonOptions& options)>;
 
-  // Starts the thread, which calls both functions. `status` is what the service manager shows
-  // unless a reload has failed.
+  // Starts the thread, which calls `read` and `apply`. `status` is the text that the service
+  // manager shows unless a reload has failed.
   Reloader(const DaemonOptions& running, Read read, Apply apply, std::string status = "");
   ~Reloader();
   Reloader(const Reloader&) = delete;
   Reloader& operator=(const Reloader&) = delete;
 
-  // Reads and applies the configuration; `by` names the caller in the log. The promise, on the
-  // calling thread's event loop, returns the options that differed, or fails with the Error that
-  // the configuration caused. Throws Error(kOverloaded) while kMostWaiting requests wait.
+  // Reads and applies the configuration; `by` names the caller in the log. The promise belongs to
+  // the calling thread's event loop. It returns the options that differed, or fails with the Error
+  // that the configuration caused. Throws Error(kOverloaded) while kMostWaiting requests wait.
   kj::Promise<std::vector<ChangedOption>> Request(const std::string& by);
   // Does the same for a caller who does not wait: the outcome is only logged.
   void RequestQuietly(const std::string& by);

@@ -16,7 +16,7 @@
 namespace graphd {
 namespace {
 
-// Returns the number that a text consists of; nothing if the text has anything else.
+// Returns the number that a text consists of; nothing if the text contains anything else.
 std::optional<uint32_t> Number(const std::string& text) {
   uint32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -80,7 +80,8 @@ AccessRules::Rules::Rules(const Options& options)
     }
     weights.push_back({Resolve("--weight", {entry.substr(0, equals)}), weight});
   }
-  // Clients with certificates or the secret do not count, because they do not use the Unix socket.
+  // Clients with certificates or the secret are not outsiders, because they do not use the Unix
+  // socket.
   has_outsiders = readers.has_outsiders() || writers.has_outsiders() || operators.has_outsiders();
   if (!has_outsiders && OwnGroupIsPrivate()) operators.groups.insert(::getegid());
   operators.users.insert({0, ::geteuid()});

@@ -35,21 +35,21 @@ class AccessRules {
     bool insecure = false;
     // The name of the client certificate in the daemon's own directory of keys; may be empty.
     std::string own_certificate{};
-    // The shares of jobs: an entry as above, "=" and a number, e.g. "user:alice=4". The first entry
-    // that a peer matches counts.
+    // The weights of jobs, by which the daemon divides its time among them: an entry as above, "="
+    // and a number, e.g. "user:alice=4". The first entry that a peer matches counts.
     std::vector<std::string> weights{};
   };
 
   // Root and the daemon's own user are always operators. So are clients with the certificate
-  // `own_certificate`: only these two users can read its key, and jobs that they launch on other
-  // machines use it. Members of the daemon's own group are operators, too, if no list names a user,
-  // a group or "all", and if the group has the name of the daemon's user, because such a group
-  // belongs to that user alone. Peers that know the shared secret are operators unless one of the
-  // lists of readers and writers has "secret". A peer with a certificate or the secret is judged by
-  // that alone. Throws Error(kInvalid), with the option and the remedy, for an unknown user or
-  // group.
+  // `own_certificate`: only these two users can read its key, and the jobs that they launch on
+  // other machines use it. Members of the daemon's own group are operators, too, if no list names a
+  // user, a group or "all", and if the group has the name of the daemon's user, because such a
+  // group belongs to that user alone. Peers that know the shared secret are operators unless the
+  // list of readers or of writers has "secret". If a peer has a certificate or the secret, this
+  // alone decides its role. Throws Error(kInvalid), with the option and the remedy, for an unknown
+  // user or group.
   explicit AccessRules(const Options& options);
-  // Replaces the rules. Throws as the constructor, and then changes nothing.
+  // Replaces the rules. Throws what the constructor throws; the rules are then unchanged.
   void Replace(const Options& options);
 
   Role RoleOf(const Peer& peer) const;

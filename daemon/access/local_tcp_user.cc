@@ -24,7 +24,7 @@ std::optional<uint8_t> Identify(int fd, inet_diag_sockid& id) {
       ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_length) != 0) {
     return std::nullopt;
   }
-  // The source is the end whose owner is looked for: the peer's.
+  // The source of the query is the end whose owner is wanted, which is the peer's.
   if (own.ss_family == AF_INET) {
     const auto& source = reinterpret_cast<const sockaddr_in&>(peer);
     const auto& target = reinterpret_cast<const sockaddr_in&>(own);

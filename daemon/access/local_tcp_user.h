@@ -7,8 +7,8 @@
 namespace graphd {
 
 // Returns the user who owns the other end of a TCP connection, if that end is on this machine and
-// in the same network namespace; else nothing. The kernel is asked (sock_diag(7)), so a peer can't
-// pretend to be somebody else.
+// in the same network namespace; else nothing. The answer comes from the kernel (sock_diag(7)), so
+// a peer can't pretend to be somebody else.
 std::optional<uid_t> LocalTcpUser(int fd);
 
 }  // namespace graphd

@@ -18,8 +18,8 @@
 
 namespace graphd {
 
-// The users whose groups are known or are being looked up. The thread owns this object, too, so
-// that it can outlive the directory.
+// The users whose groups are known or are being looked up. The thread shares the ownership of this
+// object, so that it can outlive the directory.
 struct UserDirectory::State {
   explicit State(LookUp f) : look_up(std::move(f)) {}
 
@@ -45,7 +45,8 @@ struct UserDirectory::State {
     }
   }
 
-  // Allocates nothing, so that it succeeds even if there is no memory.
+  // Stores what was found, and wakes the callers that wait. Allocates nothing, so that it succeeds
+  // even if there is no memory.
   void Answer(uid_t uid, std::optional<std::vector<gid_t>> gids) noexcept {
     decltype(Entry::waiting) waiting;
     {
@@ -69,8 +70,8 @@ struct UserDirectory::State {
     return user == users.end() ? std::vector<gid_t>() : user->second.gids;
   }
 
-  // Makes room for another user. Returns whether there is room: users whose groups are being looked
-  // up are not removed.
+  // Makes room for another user by forgetting the one that was looked up longest ago. Returns
+  // whether there is room: users whose groups are being looked up are not forgotten.
   bool MakeRoom() GRAPHD_REQUIRES(mutex) {
     if (users.size() < kMaxUsers) return true;
     auto oldest = users.end();
@@ -119,7 +120,7 @@ kj::Promise<std::vector<gid_t>> UserDirectory::Find(uid_t uid, kj::Timer& timer)
     State::Entry& entry = known->second;
     if (entry.found && SecondsSince(*entry.found) < kFresh) return std::vector<gid_t>(entry.gids);
     const bool is_asked = !entry.waiting.empty();
-    // Callers that no longer wait have got the groups that were known before.
+    // Callers that no longer wait have been given the groups that were known before.
     std::erase_if(entry.waiting, [](const auto& each) { return !each->isWaiting(); });
     entry.waiting.push_back(kj::mv(answer.fulfiller));
     if (!is_asked) {

@@ -10,8 +10,8 @@
 
 namespace graphd {
 
-// The groups of this machine's users. A directory service may be slow or not answer at all, so
-// another thread asks it. Owned and used by the main thread.
+// The groups of this machine's users. They are looked up by another thread, because a directory
+// service may be slow or not answer at all. Owned and used by the main thread.
 class UserDirectory {
  public:
   using LookUp = std::function<std::vector<gid_t>(uid_t)>;
@@ -32,8 +32,8 @@ class UserDirectory {
   static std::vector<gid_t> GroupsOf(uid_t uid);
 
   static constexpr int64_t kFresh = 60, kPatience = 2;
-  // The maximum number of users whose groups are remembered, and of users in the thread's queue.
-  // Users beyond it have no groups until there is room.
+  // The maximum number of users whose groups are remembered, which is also the maximum number of
+  // users in the thread's queue. Any further user has no groups until there is room.
   static constexpr size_t kMaxUsers = 1024;
 
  private:

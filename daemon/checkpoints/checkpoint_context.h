@@ -16,14 +16,14 @@
 
 namespace graphd {
 
-// Returns a copy of a message's text; of a text that has more than `most` bytes, only so many bytes
-// that this can be seen.
+// Returns a copy of a message's text. If the text has more than `most` bytes, the copy has one byte
+// more than `most`, from which the caller sees that the text is too long.
 inline std::string CopyOf(capnp::Text::Reader text, size_t most) {
   return {text.begin(), std::min(text.size(), most + 1)};
 }
 
-// Returns the name that a request gives of a file in a checkpoint. Throws an exception of KJ if it
-// is too long.
+// Returns the name of a file of a checkpoint, as a request gives it. Throws an exception of KJ if
+// it is too long.
 inline std::string KeptFileOf(capnp::Text::Reader in) {
   return AsKj([&] { return BoundedText(in, store::kMaxKeptFileName, "a file's name"); });
 }
@@ -38,8 +38,8 @@ struct CheckpointContext {
   std::shared_ptr<RequestContext> requests;
   std::string job;
 
-  // Runs work() for a request on the pool `saves`, then answer(results) on this thread. Counts the
-  // call until it is done.
+  // Runs work() for a request on the pool `saves`, then answer(results) on this thread. The call
+  // counts towards the client's CallLimit until it is done.
   template <class Context, class Work, class Answer>
   kj::Promise<void> RunOnSaves(const RequestPtr& request, Context& context, Work work,
                                Answer answer) const {

@@ -81,7 +81,8 @@ uint64_t CheckpointMaking::Take() {
 void CheckpointMaking::AddFile(const std::string& file, uint64_t offset,
                                std::span<const std::byte> data) {
   const MutexLock lock(mutex_);
-  // Each file begins with a piece at 0, and its name is kept until the end.
+  // A client sends each file in pieces, the first at offset 0. The file's name is kept until the
+  // end.
   if (offset == 0) charge_.Add(kBytesPerName + file.size());
   making_->AddFile(file, offset, data);
 }

@@ -19,7 +19,7 @@ namespace graphd {
 
 // A checkpoint that is being made. The caller calls Prepare, Hold and Take, then AddFile any number
 // of times, then Commit. The methods wait for the disk. Shared by the client's MakingService and
-// the calls under way; thread-safe: one mutex, held for a whole step.
+// the calls under way. Thread-safe: each method holds one mutex until it returns.
 class CheckpointMaking {
  public:
   // `graph` is the version whose rows are saved; `tensors` outlives this. Memory that this object
@@ -30,17 +30,17 @@ class CheckpointMaking {
   CheckpointMaking(const CheckpointMaking&) = delete;
   CheckpointMaking& operator=(const CheckpointMaking&) = delete;
 
-  // Chooses the persistent tensors of these names or, if there are no names, all that suit this
-  // version of the graph; begins the checkpoint and writes pages back. Throws Error(kNotFound),
-  // Error(kInvalid) for a tensor of another version, Error(kCorrupt), and what CheckpointSet::Begin
-  // throws.
+  // Chooses the persistent tensors of these names or, if there are no names, all that belong to
+  // this version of the graph. Begins the checkpoint, and writes changed pages back, so that less
+  // is left to do while pushes wait. Throws Error(kNotFound), Error(kInvalid) for a tensor of
+  // another version, Error(kCorrupt), and what CheckpointSet::Begin throws.
   void Prepare(store::CheckpointCatalog& catalog, const std::string& name, const std::string& id,
                std::set<std::string> names);
-  // Makes pushes wait. Throws Error(kInvalid) if this was called before, and what Store::HoldPushes
-  // throws.
+  // Makes pushes (changes of rows) wait. Throws Error(kInvalid) if this was called before, and what
+  // Store::HoldPushes throws.
   void Hold(store::HoldOptions options);
-  // Writes the tensors and the original ids of their rows; pushes go on. Returns the bytes of the
-  // checkpoint. Throws Error(kInvalid) unless pushes are held.
+  // Writes the tensors and the original ids of their rows, and lets pushes go on. Returns the bytes
+  // of the checkpoint. Throws Error(kInvalid) unless pushes are held.
   uint64_t Take();
   void AddFile(const std::string& file, uint64_t offset, std::span<const std::byte> data);
   // Throws Error(kInvalid) unless Take() has returned.
@@ -48,8 +48,8 @@ class CheckpointMaking {
   // Lets pushes go on, and removes the files unless they were committed.
   void Abandon();
 
-  // Returns the shares that the checkpoint has. Requires: Take() has returned. The shares don't
-  // change after that, so the mutex is not locked.
+  // Returns the shares of tensors that the checkpoint contains. Requires: Take() has returned. The
+  // shares don't change after that, so the mutex is not locked.
   const std::vector<TensorShare>& shares() const noexcept GRAPHD_NO_THREAD_SAFETY_ANALYSIS {
     return shares_;
   }

@@ -24,7 +24,8 @@ void CheckpointPage::Fill(store::CheckpointCatalog& catalog, const std::string& 
   for (const std::string& name : names) {
     more_ = bytes >= kBytes;
     if (more_) return;
-    // All checkpoints of one name are in one answer, because the next answer begins after the name.
+    // All checkpoints of one name are in one answer, because the next answer begins after that
+    // name.
     for (const auto& set : sets) bytes += Add(*set, name);
   }
 }

@@ -12,15 +12,15 @@
 
 namespace graphd {
 
-// A part of the list of all checkpoints of a machine. The list is sent in parts, because all
-// manifests may not fit into one message, and because the data thread has to copy each answer. Used
-// by one thread at a time.
+// A part of the list of all checkpoints of a machine. The list is sent in several answers, because
+// all manifests may not fit into one message, and because the data thread has to copy each answer.
+// Used by one thread at a time.
 class CheckpointPage {
  public:
   explicit CheckpointPage(MemoryCharge charge) : charge_(std::move(charge)) {}
 
-  // Adds the checkpoints whose names come after `after`, until they have kBytes. Throws
-  // Error(kOverloaded) if the account has no room for them, Error(kIo).
+  // Adds the checkpoints whose names come after `after`, in the order of their names, until kBytes
+  // are reached. Throws Error(kOverloaded) if the account has no room for them, and Error(kIo).
   void Fill(store::CheckpointCatalog& catalog, const std::string& after);
   void Write(wire::Checkpoints::ListResults::Builder results) const;
 
@@ -31,11 +31,11 @@ class CheckpointPage {
     store::CheckpointSet::Entry entry;  // without its tables
     std::set<PartId> parts;
   };
-  // Adds a checkpoint if the set has it. Returns the bytes that were added.
+  // Adds the checkpoint of this name if the set has one. Returns the bytes that were added.
   size_t Add(const store::CheckpointSet& set, const std::string& name);
 
   std::vector<Checkpoint> checkpoints_;
-  bool more_ = false;  // there are others, which were not added
+  bool more_ = false;  // there are further checkpoints after these
   MemoryCharge charge_;
 };
 

@@ -36,7 +36,7 @@ std::set<std::string> ReadNames(capnp::List<capnp::Text>::Reader in) {
   return names;
 }
 
-// Return a name that a request has. Used on the data thread, in a callback of KJ.
+// Return a name from a request. Used on the data thread, in a callback of KJ.
 std::string NameOf(capnp::Text::Reader in) {
   return AsKj([&] { return BoundedText(in, store::kMaxCheckpointName, "a checkpoint's name"); });
 }
@@ -53,7 +53,7 @@ store::ShareRecord RecordOf(const store::TableSpec& spec) {
   return store::DecodeRecord(spec, spec.attributes);
 }
 
-// The checkpoint table that holds one partition's share of a tensor.
+// The table of a checkpoint that holds one partition's share of a tensor.
 struct ShareLocation {
   std::shared_ptr<CheckpointSet> set;
   store::TableSpec table;
@@ -74,8 +74,8 @@ ShareLocation FindShare(store::CheckpointCatalog& catalog, const std::string& na
         tensor, "' on this machine");
 }
 
-// An array of an answer. The pool `saves` reads it, and the data thread sends it, because that
-// thread knows how much the client has not read yet.
+// An array of an answer. The pool `saves` reads it from the disk. The data thread sends it, because
+// only that thread knows how much the client has not read yet.
 struct Bytes {
   PooledBuffer buffer;
   size_t size = 0;
@@ -102,8 +102,9 @@ kj::Promise<void> CheckpointService::prepare(PrepareContext context) {
   AsKj([&] { context_.requests->Require(Role::kWriter, "make checkpoints"); });
   auto params = context.getParams();
   const std::set<std::string> names = AsKj([&] { return ReadNames(params.getTensors()); });
-  // The making is charged to an account of its own, because a connection to whose account nothing
-  // is charged can always send short messages, and it should keep that right.
+  // The making has an account of its own. If it were charged to the connection's account, the
+  // connection would lose a right: one with nothing charged to its account can always send short
+  // messages.
   const auto& account = context_.requests->buffers()->account();
   auto making = std::make_shared<CheckpointMaking>(
       context_.graph, context_.tensors,

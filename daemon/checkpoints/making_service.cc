@@ -11,14 +11,14 @@
 namespace graphd {
 
 MakingService::~MakingService() {
-  // Abandoning waits for the disk.
+  // The pool abandons the checkpoint, because this waits for the disk.
   try {
     context_.requests->pools().saves.Run(
         context_.requests->job(), 1,
         [making = std::move(making_)](size_t, WorkerScratch&) { making->Abandon(); });
   } catch (...) {
-    // The daemon stops, this thread no longer has an event loop, or there is no memory: the last
-    // owner abandons the checkpoint.
+    // The daemon stops, this thread no longer has an event loop, or there is no memory. The
+    // checkpoint is then abandoned by the destructor of its last owner.
   }
 }
 
@@ -35,7 +35,7 @@ kj::Promise<void> MakingService::hold(HoldContext context) {
 }
 
 kj::Promise<void> MakingService::AwaitTurnToHold() {
-  // The wait takes no thread of the pool `saves` from other checkpoints.
+  // This wait occupies no thread of the pool `saves`, which other checkpoints need.
   const auto wait = context_.tensors.store().TimeToNextHold(context_.job);
   if (wait.count() == 0) return kj::READY_NOW;
   return context_.requests->timer().afterDelay(wait.count() * kj::MILLISECONDS).then([this] {

@@ -25,7 +25,8 @@ class MakingService final : public wire::Making::Server {
   kj::Promise<void> commit(CommitContext context) override;
 
  private:
-  // Returns a promise that is fulfilled when the job may hold pushes.
+  // Returns a promise that is fulfilled when the job may hold pushes again (a job may not hold them
+  // all the time).
   kj::Promise<void> AwaitTurnToHold();
 
   const CheckpointContext context_;

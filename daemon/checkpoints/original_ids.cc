@@ -21,7 +21,7 @@ constexpr const char* kOriginalIds = "orig_id";
 constexpr size_t kChecksumBytes = sizeof(uint64_t);
 constexpr int64_t kPiece = int64_t{1} << 17;  // ids that are in memory at once
 
-// Writes all ids and their checksum to a file, which gets its name when it is complete.
+// Writes all ids and their checksum to a file. The file gets its name when it is complete.
 void WriteIds(const FeatureTable& ids, const std::string& path) {
   const std::string temporary = path + ".tmp";
   const UniqueFd file = OpenFile(temporary, O_WRONLY | O_CREAT | O_TRUNC);

@@ -17,16 +17,16 @@ namespace graphd {
 // Returns the path of the file for a partition's nodes or edges of a type.
 std::string OriginalIdsPath(const std::string& data, PartId part, bool is_edge, int32_t type);
 
-// Writes the files for these shares, where the graph has original ids and the file is missing.
-// Throws Error(kIo) or Error(kNotFound).
+// Writes the files for these shares, for those nodes and edges that have original ids, unless a
+// file exists already. Throws Error(kIo) or Error(kNotFound).
 void WriteOriginalIds(const ServedGraph& graph, const std::string& data,
                       const std::vector<TensorShare>& shares);
 
 // Returns the number of ids in a file. Throws Error(kCorrupt) or Error(kIo).
 int64_t CountOriginalIds(const std::string& path);
-// Reads ids of the file, as many as `out` has room for, from number `begin` on. They must exist.
-// The checksum at the end is not compared: whoever opens a checkpoint has verified all of its files
-// (CheckpointSet::Open). Throws Error(kIo).
+// Reads ids of the file into `out` until it is full, beginning with the id number `begin`. The file
+// must have that many. The checksum at the end is not compared: whoever opens a checkpoint has
+// verified all of its files (CheckpointSet::Open). Throws Error(kIo).
 void ReadOriginalIds(const std::string& path, int64_t begin, std::span<std::byte> out);
 
 }  // namespace graphd

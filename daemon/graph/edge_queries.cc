@@ -19,7 +19,8 @@ namespace {
 // The largest number of edges in one answer of `induced`.
 constexpr size_t kMaxInduced = kMaxResponseBytes / 16;
 
-// Ids per slice of a request that answers each id by itself: a millisecond or less.
+// The number of ids in a slice of a request that answers each id by itself. A slice then takes a
+// millisecond or less.
 constexpr size_t kSliceIds = 16384;
 
 size_t NumSlices(size_t ids) { return (ids + kSliceIds - 1) / kSliceIds; }
@@ -44,7 +45,7 @@ AnswerWriter Pack(BufferPool& pool, std::span<const int64_t> ids, size_t width) 
   return out;
 }
 
-// Packs numbers as they are.
+// Packs numbers in the width of their type.
 template <class T>
 AnswerWriter Pack(BufferPool& pool, const std::vector<T>& numbers) {
   const size_t bytes = numbers.size() * sizeof(T);
@@ -54,7 +55,8 @@ AnswerWriter Pack(BufferPool& pool, const std::vector<T>& numbers) {
   return out;
 }
 
-// The arrays of an answer, packed by the threads that compute it. Slices write to different parts.
+// The arrays of an answer. The threads that compute an answer pack them; slices write to different
+// parts.
 using Packed = std::vector<AnswerWriter>;
 
 // Returns memory for arrays of `count` numbers, which have these widths.
@@ -73,7 +75,8 @@ size_t BytesOf(const Packed& packed) {
   return bytes;
 }
 
-// The two ways to set a data field of an answer: by its own bytes or by an orphan.
+// The two functions that set a data field of an answer: `init` makes room for its bytes, and
+// `adopt` takes an orphan.
 template <class Results>
 struct DataField {
   capnp::Data::Builder (Results::*init)(kj::uint);

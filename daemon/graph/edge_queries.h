@@ -36,7 +36,7 @@ class EdgeQueries {
   kj::Promise<void> HasEdges(HasEdgesContext context, const RequestPtr& request);
   kj::Promise<void> Degrees(DegreesContext context, const RequestPtr& request);
   kj::Promise<void> Induced(InducedContext context, const RequestPtr& request);
-  // Shares the memory of a derived array; builds it first if it is missing.
+  // Gives the client the memory of a derived array; builds the array first if it is missing.
   kj::Promise<void> EdgeIndex(EdgeIndexContext context, const RequestPtr& request);
 
  private:

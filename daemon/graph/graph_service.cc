@@ -16,11 +16,11 @@
 namespace graphd {
 namespace {
 
-// Bytes per slice of a gather: large enough to be worth waking a thread, small enough to let other
-// requests in between.
+// The number of bytes in a slice of a gather: enough to be worth waking a thread, and few enough to
+// let other requests in between.
 constexpr size_t kSliceBytes = size_t{1} << 20;
 
-// The rows that one gather request asked for, copied in slices by any threads.
+// The rows that one gather request asks for. Any number of threads copy them, slice by slice.
 struct GatherJob {
   std::shared_ptr<const Partition> partition;
   SentRows table;

@@ -21,8 +21,9 @@ namespace graphd {
 struct GraphVersion {
   static constexpr size_t kMaxId = 64;  // bytes
 
-  // The id of the version, which a switch to it sets to the same text at all daemons of a server;
-  // empty for the version with which the server was first started.
+  // The id of the version. An operator's switch to the version (`graphctl server switch`) gives it
+  // the same id at all daemons of a server. Empty for the version with which the server was first
+  // started.
   std::string id;
   std::string part_config;
   std::string fingerprint;  // identifies the files that this daemon has read
@@ -57,7 +58,7 @@ class GraphVersions {
   VersionPtr Use(const std::string& job_id, const std::optional<std::string>& wanted);
   // Records that the last member of a job has left.
   void OnJobLeft(const std::string& job_id);
-  // Records that a job which has left can't come back.
+  // Records that a job which has left can't come back, so that its version may be freed.
   void OnJobEnded(const std::string& job_id);
 
   // Sets the id of the version that is about to be served, or an empty id if there is none.

@@ -53,7 +53,8 @@ void HopJob::AddSeeds(wire::Session::HopParams::Reader params) {
     const ReceivedSeeds list = ReadSeeds(in);
     const NodeTypeId ntype = list.ntype;
     CheckType(ntype, meta.schema.num_ntypes(), "node");
-    // A message can name the same ids in many lists, so check before they are copied.
+    // The size is checked before the ids are copied, because a message can name the same ids in
+    // many lists.
     const int64_t nodes = meta.book.nodes().count(ntype);
     total += list.ids.size() / IdBytes(nodes);
     if (total > kMaxIds) {
@@ -101,18 +102,18 @@ void HopJob::AddRules(wire::Session::HopParams::Reader params) {
             " are accepted; split it into several");
     }
     const size_t count = seeds.ids.size();
-    // The answer has a count for each seed, even if no edge is found, so check its size before
-    // slices are made.
+    // The answer has a count for each seed, even if no edge is found. Its size is therefore checked
+    // before slices are made.
     counts += count;
     CheckResponse(counts * sizeof(uint32_t));
     const auto fanout = static_cast<size_t>(std::max(rule.fanout, 0));
-    // With replacement, any number of edges can be drawn from a row, so check the size of the
-    // answer before anything is planned.
+    // With replacement, any number of edges can be drawn from a row. The size of the answer is
+    // therefore checked before slices are made.
     if (rule.replace && fanout > kMaxResponseBytes / 4 / std::max<size_t>(count, 1)) {
       Throw(ErrorCode::kOverloaded, "fanout ", fanout, " for ", count,
             " seeds exceeds what one answer may hold; ask for fewer seeds at once");
     }
-    // The number of neighbours is not known before the edges have been read.
+    // In these cases, the number of neighbours is not known before the edges have been read.
     const bool unknown = rule.fanout < 0 || rule.method != SamplingMethod::kUniform;
     if (IsTemporal(rule.method) && count > 0 && seeds.times.empty()) {
       Throw(ErrorCode::kInvalid, "temporal sampling needs the seeds' times");
@@ -142,7 +143,7 @@ void HopJob::PrepareExcluded(size_t rule) {
   RuleWork& work = rules_[rule];
   const EdgeMap& edges = partition_->meta().book.edges();
   const EdgeTypeId etype = work.applied.rule.etype;
-  // Checks that the partition owns them.
+  // The first copy only checks that the partition owns the edges; the second one stores their ids.
   work.excluded.CopyRows(0, work.excluded.size(), {edges, etype}, partition_->id(), work.exclude);
   work.excluded.Copy(0, work.excluded.size(), edges.count(etype), work.exclude);
   if (!std::is_sorted(work.exclude.begin(), work.exclude.end())) {
@@ -216,7 +217,7 @@ void HopJob::RunRule(Slice& slice, SampledEdges<Id>& out, WorkerScratch& scratch
   const RuleWork& work = rules_[slice.work];
   const SeedWork& seeds = seeds_[work.applied.seeds];
   const NodeMap& nodes = partition_->meta().book.nodes();
-  if (work.applied.rule.direction == Direction::kIn) {  // also checks that the partition owns them
+  if (work.applied.rule.direction == Direction::kIn) {  // checks that the partition owns them
     seeds.ids.CopyRows(slice.begin, slice.end, {nodes, seeds.ntype}, partition_->id(),
                        scratch.rows);
   }
@@ -230,7 +231,8 @@ void HopJob::RunRule(Slice& slice, SampledEdges<Id>& out, WorkerScratch& scratch
   if (!seeds.times.empty()) {
     const uint64_t* times = seeds.times.data() + slice.begin;
     const size_t count = slice.end - slice.begin;
-    // The column's dtype tells how to read the bits.
+    // Both forms of the times are passed on. The dtype of the rule's column decides which one is
+    // used.
     part.times = {reinterpret_cast<const int64_t*>(times), count};
     scratch.real_times.resize(count);
     std::memcpy(scratch.real_times.data(), times, count * sizeof(double));
@@ -239,7 +241,8 @@ void HopJob::RunRule(Slice& slice, SampledEdges<Id>& out, WorkerScratch& scratch
   const size_t edge_bytes =
       sizeof(Id) + (work.applied.edge_ids ? work.edge_width : 0) +
       (work.applied.rule.direction == Direction::kOut ? sizeof(ArrivalKey) : 0);
-  // Reserve the upper bound until the exact size is known: slices of one job run side by side.
+  // An upper bound is reserved until the exact size is known, because other slices of the job
+  // reserve room at the same time.
   size_t reserved = 0;
   const auto admit = [&](uint64_t edges) {
     reserved = edges * edge_bytes;

@@ -16,9 +16,9 @@
 
 namespace graphd {
 
-// A hop request that a client has sent. The constructor checks it and copies it out of the message,
-// any threads execute its slices, and Write assembles the answer. Slices touch disjoint data, so
-// nothing is locked.
+// A hop request of a client, which samples neighbours of seeds and reads features. The constructor
+// checks it and copies it out of the message, any number of threads execute its slices, and Write
+// assembles the answer. Slices touch disjoint data, so nothing is locked.
 class HopJob {
  public:
   // The maximum number of seed lists and of rules in one request.
@@ -33,9 +33,9 @@ class HopJob {
 
   // Returns the number of excluded edges, in all rules.
   size_t num_excluded() const noexcept { return num_excluded_; }
-  // Checks the edges that a rule excludes, and puts them into the form that the kernels use. Called
-  // once for each rule, by any thread, before any slice runs; not needed if num_excluded() is 0.
-  // Throws Error(kInvalid).
+  // Checks the edges that a rule excludes, and converts them to the form that the sampling kernels
+  // use. Called once for each rule, by any thread, before any slice runs; not needed if
+  // num_excluded() is 0. Throws Error(kInvalid).
   void PrepareExcluded(size_t rule);
   // Returns the specifications of the indexes that the rules need and that are not built yet.
   std::vector<EdgeIndexSpec> MissingIndexes() const;
@@ -45,12 +45,12 @@ class HopJob {
   size_t num_slices() const noexcept { return slices_.size(); }
   void RunSlice(size_t slice, WorkerScratch& scratch);
 
-  // Returns the size of the answer's first segment, which has everything that is not sent by
+  // Returns the size of the answer's first segment, which has all data that is not sent by
   // reference.
   capnp::MessageSize message_size() const;
-  // Joins the edges that the slices have sampled for a rule into the arrays of the answer, which
-  // takes long if they are large. Requires: every slice has run. Called once for each rule, by any
-  // thread. num_rules() returns the number of rules.
+  // Joins the edges that all slices have sampled for a rule into the arrays of the answer. This
+  // takes long if they are large, so it is called once for each of the num_rules() rules, by any
+  // thread. Requires: every slice has run.
   size_t num_rules() const noexcept { return rules_.size(); }
   void Join(size_t rule);
   // Writes the answer. Requires: Join() has been called for every rule.

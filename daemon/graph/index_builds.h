@@ -15,8 +15,8 @@ namespace graphd {
 kj::Promise<void> BuildIndexes(ComputePool& builds, const JobShare& job,
                                std::shared_ptr<EdgeIndexes> indexes,
                                std::vector<EdgeIndexSpec> specs);
-// Determines, on the pool `builds`, whether the edges of a type are sorted, unless that is known.
-// If they are not sorted, builds the array that sorts them.
+// Determines, on the pool `builds`, whether the edges of a type are sorted, unless this is known
+// already. If they are not sorted, builds the array that sorts them.
 kj::Promise<void> BuildSorted(ComputePool& builds, const JobShare& job,
                               std::shared_ptr<EdgeIndexes> indexes, EdgeTypeId etype);
 

@@ -11,7 +11,7 @@
 namespace graphd {
 
 // The rows of a feature in the form in which they are sent: in their stored encoding if the client
-// decodes them, and otherwise decoded. It is a view of the table.
+// can decode them, and otherwise decoded. This is a view of the table, which must outlive it.
 class SentRows {
  public:
   SentRows(const FeatureTable& table, bool encoded)

@@ -16,7 +16,8 @@
 namespace graphd {
 namespace {
 
-// The derived arrays of all partitions, of which some may be dropped. Filled before it is used.
+// The derived arrays of all partitions; any of them may be destroyed earlier. Filled before it is
+// used.
 using AllIndexes = std::vector<std::weak_ptr<EdgeIndexes>>;
 
 // Drops derived arrays that were not used for a while, partition by partition, until `bytes` are
@@ -25,7 +26,8 @@ void DropIdleIndexes(const AllIndexes& all, uint64_t bytes,
                      const ServedGraph::IndexMemory& memory) {
   for (const auto& each : all) {
     const std::shared_ptr<EdgeIndexes> indexes = each.lock();
-    // Memory that a trainer has mapped is not freed, so that one round may not be enough.
+    // The memory of a dropped array that a trainer has mapped is not freed, so more arrays may have
+    // to be dropped in another round.
     for (bool go_on = indexes != nullptr; go_on;) {
       const uint64_t available = memory.available().bytes;
       if (available >= bytes) return;

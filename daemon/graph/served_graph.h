@@ -33,9 +33,9 @@ class ServedGraph {
 
   // `partitions` has at least one partition, and all belong to one graph. The derived arrays in
   // `made` need not be built. `data_id` identifies the data that the partitions were loaded from;
-  // 0: unknown. `made_owners`, whose index is `is_edge`, has the segments of owners that exist
-  // already, and null for those that must be made. Throws Error(kOverloaded) if there is no memory
-  // to share a mapped partition book.
+  // 0: unknown. `made_owners` has, for nodes and for edges (its index is `is_edge`), the segment of
+  // `Owners` if it exists already, or null if it must be made. Throws Error(kOverloaded) if there
+  // is no memory to share a mapped partition book.
   explicit ServedGraph(std::vector<std::shared_ptr<const Partition>> partitions, Indexes made = {},
                        uint64_t data_id = 0,
                        std::array<std::shared_ptr<const Segment>, 2> made_owners = {})
@@ -47,9 +47,10 @@ class ServedGraph {
 
   const GraphMeta& meta() const noexcept { return *meta_; }
   uint64_t data_id() const noexcept { return data_id_; }
-  // The owners of a large mapped partition book, for clients on this machine, and their checksum.
+  // The owner (partition) of each node or edge of a large mapped partition book, for clients on
+  // this machine, and the checksum of these owners.
   struct Owners {
-    std::shared_ptr<const Segment> segment;  // null if the graph's message has the map
+    std::shared_ptr<const Segment> segment;  // null: the graph's message has the owners
     uint64_t checksum = 0;
   };
   const Owners& owners(bool is_edge) const noexcept {

@@ -50,7 +50,7 @@ void DaemonLog::TellLeftOut() noexcept {
           fields);
     }
   } catch (const std::exception&) {
-    // The same as in Write.
+    // A line for which there is no memory is left out, as in Write.
   }
 }
 

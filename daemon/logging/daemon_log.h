@@ -11,18 +11,18 @@
 
 namespace graphd {
 
-// The daemon's log. Lines go to the journal, with their fields, if `fd` is its stream, and else to
-// `fd` as text (LogText). LineLimits decide which are written. Thread-safe; guarded by one mutex,
-// which is not held while a line is written.
+// The daemon's log. If `fd` is the stream of the journal, lines go to the journal, with their
+// fields; otherwise they go to `fd` as text (LogText). LineLimits decides which lines are written.
+// Thread-safe; guarded by one mutex, which is not held while a line is written.
 class DaemonLog final : public LogSink {
  public:
   explicit DaemonLog(std::string server_name, int fd = STDERR_FILENO);
-  // Logs what was left out.
+  // Logs how many lines were left out since the last call of TellLeftOut.
   ~DaemonLog() override;
   DaemonLog(const DaemonLog&) = delete;
   DaemonLog& operator=(const DaemonLog&) = delete;
 
-  // Cuts a text that is longer than kMaxText bytes.
+  // Writes a line. A text that is longer than kMaxText bytes is truncated.
   void Write(LogLevel level, const std::string& text, const LogFields& fields) noexcept override;
 
   // Makes later lines go to the journal's stream without their fields, which is needed for the last

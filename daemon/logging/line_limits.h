@@ -19,7 +19,7 @@ class LineLimits {
  public:
   static constexpr double kBurst = 60, kOwnBurst = 1000;  // lines
   static constexpr double kPause = 5, kOwnPause = 0.05;   // seconds
-  static constexpr size_t kMaxOperations = 128;           // others share one limit
+  static constexpr size_t kMaxOperations = 128;           // all further ones share one limit
   static constexpr const char* kOtherOperations = "other";
 
   // Returns whether a line may be written at this time; if not, counts it.
@@ -29,7 +29,7 @@ class LineLimits {
     std::string op;
     uint64_t lines = 0;
   };
-  // Returns how many lines of which operations were not admitted since the last call.
+  // Returns, for each operation, how many of its lines were not admitted since the last call.
   std::vector<LeftOut> TakeLeftOut();
 
  private:

@@ -11,7 +11,8 @@ namespace graphd {
 using MetricFamilies = std::vector<prometheus::MetricFamily>;
 using MetricLabels = std::vector<std::pair<const char*, std::string>>;
 
-// The families of metrics of one scrape, while they are collected. Used by one thread.
+// The metric families (in Prometheus's sense) of one scrape, while they are collected. Used by one
+// thread.
 class FamilyBuilder {
  public:
   // Adds a family without samples. Names and units follow Prometheus's conventions.

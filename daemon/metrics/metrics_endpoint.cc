@@ -30,7 +30,8 @@ constexpr const char* kOpenMetrics1 = "application/openmetrics-text; version=1.0
 constexpr const char* kText = "text/plain; charset=utf-8";
 constexpr const char* kJson = "application/json";
 constexpr const char* kHtml = "text/html; charset=utf-8";
-// The page (page.html) may run its own script and ask this endpoint; the browser refuses all else.
+// The page (page.html) may run its own script and ask this endpoint; the browser refuses everything
+// else.
 constexpr const char* kOnlyItself =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src "
     "'self'; "
@@ -106,7 +107,7 @@ class Server final : private kj::HttpService {
                   "metrics are at /metrics, a page at /, states at /ready, /live and /status\n",
                   404, "Not Found");
     }
-    // Scrapers that know OpenMetrics name it, and prefer it.
+    // Scrapers that understand OpenMetrics name it in this header, and prefer it.
     bool open = false;
     KJ_IF_MAYBE (accepted, wanted.get(accept_)) {
       open = std::string_view(accepted->cStr()).find(kOpenMetrics) != std::string_view::npos;
@@ -117,7 +118,8 @@ class Server final : private kj::HttpService {
     return Send(response, headers, std::move(text));
   }
 
-  // Answers whether the daemon has a state, as a code for programs and a line for people.
+  // Answers the question whether the daemon is in a state: by a code for programs and a line for
+  // people.
   kj::Promise<void> SendState(Response& response, bool has_it, const std::string& text) {
     kj::HttpHeaders headers(*table_);
     headers.set(kj::HttpHeaderId::CONTENT_TYPE, kText);

@@ -17,18 +17,20 @@ namespace graphd {
 
 // The HTTP endpoint of the daemon's metrics, http://<address>/metrics, and of a page for people
 // that shows them, http://<address>/. The page also shows the answer of /servers, which describes
-// this server and others; the others are asked for their /status. /ready and /live answer with 200
-// or 503, for programs that start and replace daemons: /ready tells whether the daemon takes new
-// jobs, and /live whether its threads serve their connections. The endpoint has a thread and an
-// event loop of its own, so that scrapers hold up no client; the thread is watched like others.
-// Connections are limited in number and time: a new connection takes the place of the oldest, so
-// that silent ones keep nobody out. Constructed, used and destroyed by a thread with an event loop.
+// this server and others; the endpoint asks the others for their /status. /ready and /live answer
+// with 200 or 503, for programs that start and replace daemons: /ready tells whether the daemon
+// takes new jobs, and /live whether its threads serve their connections. The endpoint has a thread
+// and an event loop of its own, so that scrapers hold up no client; ThreadWatch watches this thread
+// like others. Connections are limited in number and time: if there are too many, a new connection
+// takes the place of the oldest, so that connections that send nothing keep nobody out.
+// Constructed, used and destroyed by a thread with an event loop.
 class MetricsEndpoint {
  public:
   static constexpr size_t kMaxConnections = 32;
   static constexpr int64_t kMaxSeconds = 10;  // a connection is closed after this time
-  // The watchdog regards the endpoint's thread as hung after this time. It is longer than that of
-  // other event loops, because an answer asks file systems for their free space and may wait there.
+  // The watchdog regards the endpoint's thread as hung after this time. It is longer than the time
+  // for other event loops, because an answer asks file systems for their free space and may wait
+  // there.
   static constexpr std::chrono::seconds kLongestAnswer{120};
 
   // Throws Error if the constructor would refuse this address, as Listener::ResolveTcp does.
@@ -65,7 +67,7 @@ class MetricsEndpoint {
   Listener listener_;
   LoopThread loop_;
   kj::Promise<void> beating_;
-  kj::Promise<void> serving_;  // destroyed first: this ends what runs on the loop
+  kj::Promise<void> serving_;  // destroyed first, which ends all work on the loop
 };
 
 }  // namespace graphd

@@ -20,7 +20,8 @@ bool StartsWith(std::string_view text, std::string_view with) {
   return text.substr(0, with.size()) == with;
 }
 
-// Appends a line about the family of a counter. In OpenMetrics, its name does not have the suffix.
+// Appends a line that describes a metric family. OpenMetrics omits the suffix from a counter's
+// name.
 void AppendHeader(std::string_view line, std::string& out) {
   constexpr std::string_view kSuffix = "_total";
   const size_t name_end = line.find(' ', sizeof "# HELP " - 1);
@@ -31,7 +32,7 @@ void AppendHeader(std::string_view line, std::string& out) {
   out += line.substr(head.size());
 }
 
-// Appends a sample. A bucket's bound is a number with a fraction in OpenMetrics.
+// Appends a sample. In OpenMetrics, the bound of a bucket is a number with a fraction.
 void AppendSample(std::string_view line, std::string& out) {
   constexpr std::string_view kBound = "le=\"";
   const size_t found = line.find(kBound);

@@ -24,9 +24,9 @@ struct Readiness {
 // second, so that frequent scrapes cost the daemon no more than rare ones. Thread-safe.
 class MetricsPage {
  public:
-  // Sets the content of the page for the time without a source: the server's name, and the numbers
-  // that `bytes` returns: how many bytes of the partitions are in memory, and how many will be (0:
-  // not known). Threads that ask for the page call `bytes` under a lock.
+  // Sets what the page shows until SetSource is called: the server's name, and the numbers that
+  // `bytes` returns: how many bytes of the partitions are in memory, and how many will be (0: not
+  // known). Threads that ask for the page call `bytes` under a lock.
   void SetLoading(const std::string& server_name,
                   std::function<std::pair<uint64_t, uint64_t>()> bytes);
   // Sets the function that returns the daemon's numbers, and the one that tells whether it is

@@ -24,22 +24,22 @@ function parse(text) {
 
 const list = (metrics, name) => metrics.get(name) || [];
 const fits = (labels, wanted) => Object.entries(wanted).every(([key, value]) => labels[key] === value);
-// Returns the sum of a metric's values whose labels have the wanted values; undefined without any.
+// Returns the sum of a metric's values whose labels have the wanted values; undefined if there are none.
 function value(metrics, name, wanted = {}) {
   const found = list(metrics, name).filter((each) => fits(each.labels, wanted));
   return found.length ? found.reduce((sum, each) => sum + each.value, 0) : undefined;
 }
 
-// Returns what a counter grew by per second between two samples; a restart begins again at 0.
+// Returns by how much a counter grew per second between two samples; 0 if it began again.
 function rate(before, after, name, wanted = {}) {
   const from = value(before.metrics, name, wanted), to = value(after.metrics, name, wanted);
   if (from === undefined || to === undefined || to < from) return 0;
   return (to - from) / Math.max(0.001, (after.at - before.at) / 1000);
 }
 
-// Returns the quantile of the requests of a kind that ended between two samples, in seconds: the
-// upper bound of the bucket that it is in, or minus the last bound if it is above all of them. Returns
-// undefined if there was none.
+// Returns a quantile, in seconds, of the times of the requests of a kind that ended between two samples:
+// the upper bound of the bucket that it is in, or minus the last bound if it is above all bounds.
+// Returns undefined if no request ended.
 function quantile(before, after, kind, q, metric = "graphd_request_duration_seconds") {
   const name = metric + "_bucket";
   const buckets = list(after.metrics, name).filter((each) => each.labels.kind === kind);
@@ -51,7 +51,7 @@ function quantile(before, after, kind, q, metric = "graphd_request_duration_seco
   const total = counts.length ? counts[counts.length - 1][1] : 0;
   if (total <= 0) return undefined;
   const found = counts.findIndex(([, count]) => count >= q * total);
-  // Above the last bound, that bound is all that is known.
+  // For a quantile above the last bound, that bound is all that is known.
   return counts[found][0] === Infinity ? -counts[found - 1][0] : counts[found][0];
 }
 
@@ -85,7 +85,7 @@ function element(tag, attributes = {}, ...children) {
   made.append(...children);
   return made;
 }
-// Returns a table; the heads of columns with words begin with a space.
+// Returns a table. In `head`, the title of a column of words begins with a space.
 function table(title, head, rows) {
   if (!rows.length) return "";
   return element("section", {}, element("h2", {}, title), element("table", {},
@@ -103,7 +103,7 @@ function wideTable(title, head, rows, remark) {
   if (remark) made.append(element("p", { class: "soft" }, remark));
   return made;
 }
-// Draws a share as a bar, which is red where little is left, unless `look` says how it looks.
+// Draws a share as a bar. The bar is red where little is left, unless `look` names another style.
 function bar(used, size, look) {
   const part = size > 0 ? Math.min(1, used / size) : 0;
   return element("span", { class: look || (part > 0.9 ? "bar full" : "bar") },
@@ -147,7 +147,7 @@ function tiles(now, last) {
               curve((a, b) => rate(a, b, name))))];
 }
 
-// Returns how far the loading has come and, by the rate of the last minute, how long it takes yet.
+// Returns how much is loaded, and an estimate of the remaining time from the rate of the last minute.
 function loading(loaded, toLoad) {
   const rows = [["partitions", withBar(`${bytes(loaded)} of ${bytes(toLoad)}`, loaded, toLoad, "bar")]];
   const first = samples[Math.max(0, samples.length - 31)], now = samples[samples.length - 1];

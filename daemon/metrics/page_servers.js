@@ -11,9 +11,9 @@ const text = (x) => (typeof x === "string" ? x : "");
 const figure = (x) => (Number.isFinite(x) ? x : undefined);
 const objects = (x) => (Array.isArray(x) ? x.filter((each) => each && typeof each === "object") : []);
 
-// Returns the document of a peer, or undefined if the text is none. Leaves out keys that are names
-// of an object's methods, which would break the page, and jobs and hosts beyond those that a server
-// lists.
+// Returns the document of a peer, or undefined if the text is not a document. Leaves out keys that are
+// names of an object's methods, which would break the page, and jobs and hosts beyond the numbers that a
+// server lists.
 function parseDocument(json) {
   try {
     const made = JSON.parse(json, (key, each) => (key in Object.prototype ? undefined : each));
@@ -26,18 +26,18 @@ function parseDocument(json) {
   }
 }
 
-// Returns what /servers says as a list of {address, document, silent, error}, this server first. A peer
-// that is this server is left out: machines may share a list of all.
+// Returns the content of /servers as a list of {address, document, silent, error}, this server first. A
+// peer that is this server is left out: all machines may be given the same list of servers.
 function readServers({ self, peers }) {
   const others = objects(peers).map((each) => ({ ...each, document: parseDocument(each.document) }));
   return [{ address: "", document: self }, ...others.filter(({ document }) => !document || document.id !== self.id)];
 }
 
-// Says whether a server has just answered.
+// Returns whether a server has answered lately.
 const answers = ({ document, silent, age }) => document && silent === undefined && !(age > OLD);
 
-// Keeps the documents of servers that answer, from which rates are computed; forgets the documents
-// of other servers, and of processes that have ended.
+// Keeps the documents of servers that answer; rates are computed from them. Forgets the documents of
+// other servers, and of processes that have ended.
 function remember(servers) {
   const addresses = new Set();
   for (const server of servers) {
@@ -55,7 +55,7 @@ function remember(servers) {
   for (const address of remembered.keys()) if (!addresses.has(address)) remembered.delete(address);
 }
 
-// Returns what a counter of a server, or of a job there, grew by per second; undefined if it is not known.
+// Returns by how much a counter of a server, or of a job there, grew per second; undefined if unknown.
 function growth({ address, document }, name, job) {
   const [old] = remembered.get(address) || [];
   const seconds = old ? document.uptime_seconds - old.uptime_seconds : 0;
@@ -69,7 +69,7 @@ function growth({ address, document }, name, job) {
 // Returns the sum of the numbers that are known; undefined if none is.
 const sum = (list) => list.reduce((a, b) => (b === undefined ? a : (a || 0) + b), undefined);
 
-// Returns the row of a server; `names` has those of all hosts.
+// Returns the row of a server; `names` has the names of the hosts of all servers.
 function serverRow(server, names) {
   const { address, document, silent, error, age } = server;
   const host = (document && text(document.host)) || address || "";
@@ -96,7 +96,7 @@ function serverRow(server, names) {
           bytes(memory), count(figure(document.checkpoints)), seconds === undefined ? "-" : ago(seconds)];
 }
 
-// Returns the table of all servers, and of those of the graph that are missing in it.
+// Returns the table of all servers, with a hint if other servers of the graph are not shown.
 function serversTable(servers) {
   const { num_parts: all, parts = [] } = servers[0].document;
   const names = servers.map(({ document }) => (document ? text(document.host) : ""));

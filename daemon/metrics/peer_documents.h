@@ -30,11 +30,11 @@ class PeerDocuments {
   // Asks the peers until the promise is dropped: a few at a time, and first those that were asked
   // longest ago.
   kj::Promise<void> Run();
-  // Returns the knowledge about the peers, in the order of the addresses, as a JSON list of
+  // Returns what is known about the peers, in the order of the addresses, as a JSON list of
   // objects: "address"; "document", the text of the latest answer, with its "age" in seconds; and,
-  // if the peer does not answer, "error" and "silent", the seconds since it last did or, if it
-  // never has, since that was first noticed. Notes that somebody looks at the page. The list is
-  // made every 0.1 s at most, however many ask for it.
+  // if the peer does not answer, "error" and "silent". The latter is the number of seconds since
+  // its last answer or, if it has never answered, since that was first noticed. Notes that somebody
+  // looks at the page. The list is made every 0.1 s at most, however many ask for it.
   std::shared_ptr<const std::string> Look();
 
  private:

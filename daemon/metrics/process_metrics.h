@@ -4,8 +4,8 @@
 
 namespace graphd {
 
-// Adds the metrics of this process, with the names that all of Prometheus's client libraries give
-// them, and those of the daemon's version. Metrics that can't be read from /proc are left out.
+// Adds the metrics of this process, under the names that all of Prometheus's client libraries use,
+// and those of the daemon's version. Metrics that can't be read from /proc are left out.
 void AddProcessMetrics(FamilyBuilder& to);
 
 }  // namespace graphd

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// Returns a text that no other process has.
+// Returns a random text that identifies this process.
 const std::string& ProcessId() {
   static const std::string id = [] {
     std::random_device random;
@@ -39,8 +39,9 @@ std::string TextOf(const json& document) {
   return document.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// Returns the host of a member: its address without the port, and without the remark about its
-// user, as in "10.0.0.1:45162 (shared secret)". Members at the Unix socket have no address.
+// Returns the host of a member: its address without the port, and without the remark that may
+// follow, as in "10.0.0.1:45162 (shared secret)". Members at the Unix socket have no address; their
+// host is this one.
 std::string HostOf(const MemberStatus& member) {
   const std::string address = member.peer.substr(0, member.peer.find(' '));
   const size_t colon = address.rfind(':');

@@ -9,8 +9,9 @@
 namespace graphd {
 
 // A daemon describes itself to the page for people by a JSON object, which is the answer of
-// /status: its state, sums, and its jobs by their ids, without graphctl's own jobs. The object has
-// no command, no secret and no name of a tensor. Its `id` differs for each process.
+// /status. It has the daemon's state, totals, and its jobs under their ids, without graphctl's own
+// jobs. It has no command, no secret and no name of a tensor. Its `id` differs for each process of
+// a daemon.
 
 // Returns the document of a daemon that serves. Lists the kMostListedJobs oldest jobs and, for each
 // of them, the kMostListedHosts hosts with the most trainers.

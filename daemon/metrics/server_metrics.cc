@@ -13,8 +13,8 @@ namespace {
 
 double Value(uint64_t count) { return static_cast<double>(count); }
 
-// The bounds of the buckets that Prometheus gets, in nanoseconds and in seconds. They are some of
-// the bounds that Durations has.
+// The bounds of the buckets that Prometheus gets, in nanoseconds and in seconds. Each of them is
+// also a bound of a bucket of Durations.
 constexpr std::array<std::pair<uint64_t, double>, 15> kBounds{{{10'000, 0.00001},
                                                                {30'000, 0.00003},
                                                                {100'000, 0.0001},

@@ -6,8 +6,8 @@
 namespace graphd {
 
 // Adds the metrics of a daemon; graphd(8) lists them. No label has a text that a client has chosen,
-// such as the name of a job or of a tensor, because whoever scrapes needs no role, and because the
-// number of time series must not grow with the jobs.
+// such as the name of a job or of a tensor, because anybody may scrape, whatever their role, and
+// because the number of time series must not grow with the jobs.
 void AddServerMetrics(const ServerNumbers& numbers, FamilyBuilder& to);
 
 // Adds the metric of the daemon's state: "loading", "ready" or "draining".

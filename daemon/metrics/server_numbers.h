@@ -11,13 +11,13 @@
 
 namespace graphd {
 
-// The room of a file system, in bytes.
+// The size and the free space of a file system, in bytes.
 struct FileSystemRoom {
   uint64_t size = 0, free = 0;
 };
 
-// The numbers that the metrics of a daemon are made of: its status, and more. The counters are the
-// daemon's own, and outlive this.
+// The numbers from which the metrics of a daemon are made: its status, and more. The references are
+// to the daemon's own counters, which outlive this object.
 struct ServerNumbers {
   ServerStatus status;
   const RequestCounters& requests;
@@ -29,8 +29,8 @@ struct ServerNumbers {
     size_t threads, waiting;
   };
   std::vector<Pool> pools = {};
-  // The file systems of the memory and the state of tensors; none if there are no tensors, or if
-  // the system does not tell.
+  // The file systems that have the memory and the state of tensors; none if there are no tensors,
+  // or if the system does not tell.
   std::optional<FileSystemRoom> memory_dir = {}, state_dir = {};
 };
 

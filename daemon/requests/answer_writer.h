@@ -18,7 +18,7 @@ inline capnp::Orphan<capnp::Data> AdoptBuffer(Outbox& outbox, capnp::Orphanage o
                                               PooledBuffer buffer, size_t bytes,
                                               Outbox::Room room) {
   if (bytes == 0) return orphanage.newOrphan<capnp::Data>(0);
-  // The message sends whole words: the bytes after the last one must not be another client's.
+  // The message sends whole words: the bytes after the last one must not be data of another client.
   std::memset(buffer.data() + bytes, 0, (8 - bytes % 8) % 8);
   const auto* data = reinterpret_cast<const kj::byte*>(buffer.data());
   outbox.ReleaseWhenWritten(std::move(buffer), std::move(room));
@@ -27,8 +27,8 @@ inline capnp::Orphan<capnp::Data> AdoptBuffer(Outbox& outbox, capnp::Orphanage o
 
 // An array of an answer that is assembled in a pooled buffer. A large array then goes into the
 // message by reference, and counts as unread until the client has received it; a small array is
-// copied. Used by one thread at a time, except that several threads may write different bytes
-// behind next() while none of them calls another function.
+// copied. Used by one thread at a time, with one exception: several threads may write different
+// bytes behind next(), as long as no thread calls another method meanwhile.
 class AnswerWriter {
  public:
   // Arrays up to this size are copied into the message, which is cheaper than a segment of their

@@ -29,9 +29,9 @@ class CallLimit : public std::enable_shared_from_this<CallLimit> {
   int running_ = 0;
 };
 
-// A limit on the capabilities that one client holds, such as handles of tensors' memory. Each of
-// them keeps an entry in the connection's tables, and the object that it stands for, alive. Used on
-// the connection's data thread only.
+// A limit on the capabilities that one client holds, such as handles of tensors' memory. Each
+// capability keeps an entry in the connection's tables alive, and the object for which it stands.
+// Used on the connection's data thread only.
 class CapabilityLimit : public std::enable_shared_from_this<CapabilityLimit> {
  public:
   // The maximum number of capabilities. It allows a client to hold every table of a store.

@@ -70,8 +70,8 @@ kj::Promise<void> ComputePool::Run(const JobShare& job, size_t num_slices, Slice
     queue_.Put(job, request);
   }
   num_slices == 1 ? wake_.NotifyOne() : wake_.NotifyAll();
-  // Taking the lock orders the slices' writes before what the caller does next, also for tools that
-  // can't see KJ's own synchronisation.
+  // Taking the lock orders the slices' writes before the caller's next steps. KJ does this, too,
+  // but race detectors can't see its synchronisation.
   return pair.promise.then([request] { const MutexLock lock(request->mutex); });
 }
 

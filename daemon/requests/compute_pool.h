@@ -22,9 +22,9 @@ struct WorkerScratch {
 };
 
 // A pool of threads for work that would keep a data thread from its connections for too long. Work
-// comes in slices. Jobs share the threads' time evenly (FairQueue), however many requests each of
-// them has. The requests of a job take turns slice by slice, so that a large one delays a small one
-// by one slice at most. Thread-safe; one mutex, held to take or put a slice.
+// comes in slices. Jobs share the threads' time by their weights (FairQueue), however many requests
+// each of them has. The requests of a job take turns slice by slice, so that a large one delays a
+// small one by one slice at most. Thread-safe; one mutex, held to take or put a slice.
 class ComputePool {
  public:
   using Slice = std::function<void(size_t slice, WorkerScratch& scratch)>;
@@ -43,8 +43,8 @@ class ComputePool {
   // still run.
   kj::Promise<void> Run(const JobShare& job, size_t num_slices, Slice run);
 
-  // Lets running slices end, fails waiting requests with Error(kUnavailable), joins the threads.
-  // Idempotent.
+  // Lets running slices end, fails waiting requests with Error(kUnavailable), and joins the
+  // threads. Idempotent.
   void Stop();
   size_t num_threads() const noexcept { return threads_.size(); }
   // Returns the number of requests with slices that wait for a thread.

@@ -13,9 +13,10 @@ namespace graphd {
 
 // A histogram of times, which has 35 buckets in each power of ten from 1 us to 10,000 s. A bucket
 // is at most 10 % wide, so that the bucket of a quantile gives the quantile with an error of at
-// most 10 %. The bounds are round numbers, which coarser histograms can have, too. Adding a time
-// takes two relaxed atomic additions. Thread-safe, without locks: a reader may see a time in its
-// bucket before it is in the sum. The histogram has its own cache lines.
+// most 10 %. The bounds are round numbers, so that they can include the bounds of coarser
+// histograms. Adding a time takes two relaxed atomic additions. Thread-safe, without locks: a
+// reader may see a time in its bucket before it is in the sum. The histogram has its own cache
+// lines.
 class alignas(64) Durations {
  public:
   static constexpr size_t kDecades = 10, kPerDecade = 35;

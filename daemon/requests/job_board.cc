@@ -12,12 +12,13 @@
 namespace graphd {
 namespace {
 
-// Seconds after which a new process does not take over the record of a job that is silent.
+// A new process does not take over the record of a job that has been silent for this time.
 constexpr double kForgottenSeconds = 30.0 * 86400;
 
 double SecondsNow() { return static_cast<double>(MicrosecondsNow()) * 1e-6; }
 
-// Makes a client's text safe to show on the terminals of others.
+// Replaces the bytes of a client's text that could harm the terminals of other users, and truncates
+// it.
 void Clean(std::string& text, size_t size) {
   if (!IsUtf8(text)) text = "?";
   for (char& c : text) {
@@ -96,7 +97,8 @@ bool JobBoard::Take(JobHost host, Job& job) {
     return true;
   }
   if (known->second.sequence >= host.sequence) return false;
-  // A host says the same thing again with a larger number, so that others know that it lives.
+  // A host sends an unchanged report again, with a larger number, so that others know that it
+  // lives.
   known->second.sequence = host.sequence;
   if (known->second == host) return false;
   known->second = std::move(host);
@@ -183,7 +185,7 @@ void JobBoard::Restore(std::vector<Kept> jobs) {
       }
       Clean(record.command, kMaxCommand);
       Job& job = FindOrAdd(record, std::move(kept.credentials));
-      // The clock may have been set since.
+      // The clock may have been set since the last report, so the difference is limited.
       const std::chrono::duration<double> silent(
           std::clamp(now - kept.reported_at, 0.0, kForgottenSeconds));
       job.reported = Clock::now() - std::chrono::duration_cast<Clock::duration>(silent);

@@ -13,11 +13,11 @@
 
 namespace graphd {
 
-// The reports of supervisors about the hosts of jobs that run without their launcher, and of jobs
-// that have ended. The hosts of such a job exchange their reports through the board; the daemon
-// decides nothing. The JobRecordFile keeps the reports when the daemon ends, and supervisors that
-// still run send their newer reports again. Owned by the main thread. Thread-safe: everything is
-// guarded by one mutex.
+// The reports of supervisors (the processes of graphctl on the hosts of a job) about jobs that run
+// without their launcher, and about jobs that have ended. The supervisors of a job exchange their
+// reports through the board; the daemon decides nothing. The JobRecordFile keeps the reports when
+// the daemon ends, and supervisors that still run send their newer reports again. Owned by the main
+// thread. Thread-safe: everything is guarded by one mutex.
 class JobBoard {
  public:
   static constexpr size_t kMaxHosts = 1024;  // hosts of a job
@@ -27,7 +27,7 @@ class JobBoard {
   // dropped to make room for new ones.
   static constexpr size_t kMaxHostsOfUser = 2048, kMaxHostsOfAll = 8192;
   static constexpr size_t kMaxName = 256, kMaxReason = 512;  // bytes; longer texts are truncated
-  // A job that has reported within this time is not dropped for another one of the same user.
+  // A job that has reported within this time is not dropped to make room for another one.
   static constexpr double kSilentSeconds = 60;
 
   JobBoard() = default;
@@ -42,7 +42,7 @@ class JobBoard {
   // kSilentSeconds. The caller must have checked the secret against the job's members.
   std::vector<JobHost> Report(JobRecord record, const std::string& secret, const Peer& peer);
 
-  // Returns all jobs, by id.
+  // Returns all jobs, in the order of their ids.
   std::vector<JobRecord> Records() const;
 
   // A job in the form in which it is stored for the next process.
@@ -51,15 +51,15 @@ class JobBoard {
     JobRecord record;        // with its hosts; silent_seconds is not used
     double reported_at = 0;  // when the last report came, in seconds since 1970
   };
-  // Returns all jobs, by id, in the form that Restore takes.
+  // Returns all jobs, in the order of their ids, in the form that Restore takes.
   std::vector<Kept> Jobs() const;
   // Adds the jobs of the previous process, except jobs that were silent for 30 days. Must be called
   // before the first report. Adds all jobs or none: throws Error(kInvalid) for a job that is
   // invalid or occurs twice, and Error(kOverloaded) if there are too many jobs that have reported
   // within kSilentSeconds.
   void Restore(std::vector<Kept> jobs);
-  // Sets a function that is called, with the lock held, when a report has changed more than the
-  // time of a job's last report.
+  // Sets a function that is called, with the lock held, when a report has changed anything but the
+  // time of its job's last report.
   void SetOnChange(std::function<void()> on_change);
 
  private:
@@ -69,7 +69,7 @@ class JobBoard {
     std::map<uint32_t, JobHost> hosts;
     Clock::time_point reported = Clock::now();
   };
-  // Returns a job, which is made if it is not known. Throws what Report throws.
+  // Returns a job, and makes it if it is not known. Throws what Report throws.
   Job& FindOrAdd(const JobRecord& record, JobCredentials credentials) GRAPHD_REQUIRES(mutex_);
   // Stores a report about a host of the job if it is newer than the stored report. Returns whether
   // anything but its sequence number has changed.
@@ -77,9 +77,9 @@ class JobBoard {
   // Drops silent jobs of the user, and then of all users, until there is room for a job on
   // `num_hosts` hosts.
   void MakeRoom(const JobCredentials& owner, size_t num_hosts) GRAPHD_REQUIRES(mutex_);
-  // Drops the job that has been silent for longest; if `owner` is not null, of the owner's jobs.
-  // Throws Error(kOverloaded), whose message contains `kept`, if even that job has reported within
-  // kSilentSeconds.
+  // Drops the job that has been silent for longest, among the jobs of `owner` or, if `owner` is
+  // null, among all jobs. Throws Error(kOverloaded), whose message contains `kept`, if even that
+  // job has reported within kSilentSeconds.
   void DropOldest(const JobCredentials* owner, const std::string& kept) GRAPHD_REQUIRES(mutex_);
   static std::vector<JobHost> HostsOf(const Job& job);
 

@@ -12,7 +12,7 @@ JobCredentials JobCredentials::Of(const std::string& job_id, const std::string& 
                                   const Peer& peer) {
   JobCredentials credentials{"", peer.uid, peer.certificate, peer.has_secret};
   if (secret.empty()) return credentials;
-  // The length keeps the job id and the secret apart.
+  // The length of the job id shows where the id ends and the secret begins.
   const std::string text = StrCat("graphd job 1 ", job_id.size(), ":", job_id, secret);
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned length = 0;

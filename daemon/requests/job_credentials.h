@@ -10,8 +10,8 @@
 
 namespace graphd {
 
-// The proof that a process needs to join a job: the secret of the job or, without one, the identity
-// of its first member. The secret itself is not kept.
+// The proof that a process needs to join a job: the secret of the job or, if the job has no secret,
+// the identity of its first member. The secret itself is not kept.
 struct JobCredentials {
   std::string secret_hash;   // SHA-256 of the job id and the secret; empty: no secret
   std::optional<uid_t> uid;  // this and the following are compared if there is no secret
@@ -31,7 +31,7 @@ struct JobCredentials {
   bool tells_who() const {
     return !secret_hash.empty() || uid || !certificate.empty() || has_secret;
   }
-  // Returns whether both credentials have the same identity; secrets are not compared.
+  // Returns whether both credentials have the same identity; the secrets are not compared.
   bool IsSamePeer(const JobCredentials& other) const {
     return uid == other.uid && certificate == other.certificate && has_secret == other.has_secret;
   }

@@ -43,7 +43,8 @@ std::string Decode(std::string_view text) {
   return bytes;
 }
 
-// Cuts the text up to the next `separator`, which must be there, off `rest`.
+// Cuts the text up to the next `separator` off `rest`, and returns it. Throws Error(kCorrupt) if
+// there is no separator.
 std::string_view TakeUntil(char separator, std::string_view& rest) {
   const size_t end = rest.find(separator);
   if (end == std::string_view::npos) Throw(ErrorCode::kCorrupt, "its last line is incomplete");
@@ -88,7 +89,7 @@ JobFile::JobFile(std::string path)
     : file_({.path = std::move(path),
              .max_bytes = size_t{64} << 20,
              .pause = std::chrono::milliseconds(50),
-             .survives_power_loss = false,  // no job does
+             .survives_power_loss = false,  // no job survives it
              .thread = "job file",
              .read_failure =
                  "can't use the saved credentials of jobs, so others may take their names",

@@ -9,8 +9,8 @@
 namespace graphd {
 
 // The file that stores the credentials of a daemon's jobs for the next process of the daemon, so
-// that nobody else can take the name of a job while the job's processes attach again. It is written
-// when jobs come and go. Owned by the main thread.
+// that nobody else can take the name of a job before the job's processes have attached again. It is
+// written when jobs come and go. Owned by the main thread.
 class JobFile {
  public:
   // Reads the file, which may be missing, as KeptFile does.

@@ -22,7 +22,7 @@ namespace {
 
 using Kept = JobBoard::Kept;
 
-// Returns at least the bytes that a job takes in the file.
+// Returns an upper bound of the bytes that a job takes in the file.
 size_t SizeOf(const Kept& job) {
   constexpr size_t kFixed = 128;  // numbers, and the ends of texts
   size_t bytes = 2 * kFixed + job.record.job_id.size() + job.record.command.size() +

@@ -12,8 +12,8 @@ namespace graphd {
 // The file that stores the records of a daemon's JobBoard for the next process of the daemon. It
 // includes jobs that have ended, whose supervisors do not report again. At most half a second after
 // a report with news, a thread of the file (KeptFile) begins to write all records. Reports without
-// news are not written. Data threads wait at most until the board is copied. The file contains
-// hashes of the jobs' secrets, not the secrets. Owned by the main thread.
+// news are not written. Data threads never wait for the disk: at most, they wait until the board is
+// copied. The file contains hashes of the jobs' secrets, not the secrets. Owned by the main thread.
 class JobRecordFile {
  public:
   static constexpr size_t kMaxBytes = size_t{16} << 20;  // jobs silent for longest are left out

@@ -19,7 +19,7 @@ template <class ByRank>
 std::string NameMissing(const ByRank& here, int world_size) {
   const int missing = world_size - static_cast<int>(here.size());
   std::string text = missing == 1 ? "rank" : "ranks";
-  // A client chooses the size of its world: the loop ends once it has found enough ranks.
+  // A client chooses the size of its world, so the loop ends once it has found enough ranks.
   for (int rank = 0, named = 0; rank < world_size && named < kMaxNamed; rank++) {
     if (!here.contains(rank)) text += StrCat(named++ == 0 ? " " : ", ", rank);
   }
@@ -27,7 +27,7 @@ std::string NameMissing(const ByRank& here, int world_size) {
   return text;
 }
 
-// Tells the daemon's user that anybody can join a job.
+// Warns in the log that anybody can join a job.
 void WarnOfStrangers(const std::string& job, const Peer& peer) {
   LogWarning({.job = job, .peer = peer.LogName(), .op = "join"}, "job ", job, " of ",
              peer.LogName(),
@@ -51,7 +51,7 @@ void JobRegistry::Remember(const std::string& job_id, JobCredentials credentials
   std::erase_if(departed_, [](const auto& entry) {
     return SecondsSince(entry.second.left) >= kRememberSeconds;
   });
-  // A user who makes many jobs displaces no other user's.
+  // If a user has too many jobs, the oldest of this user is forgotten, not one of another user.
   size_t same = 0;
   auto oldest = departed_.end();
   for (auto entry = departed_.begin(); entry != departed_.end(); ++entry) {
@@ -192,9 +192,9 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Add(JobMember member, cons
   return std::unique_ptr<Membership>(new Membership(*this, member, job.number, key, job.counters));
 }
 
-// Compares the attempt of a trainer, or of its connection for rows, with the job's. Adds the
-// callbacks of members of earlier attempts to `outdated`: on a host that is cut off, a trainer may
-// live on, and is to change nothing any more.
+// Compares the attempt of a trainer, or of its connection for rows, with the job's. If the attempt
+// is later than the job's, adds the callbacks of members of earlier attempts to `outdated`: on a
+// host that was cut off, an earlier trainer may still run, but must not change anything any more.
 void JobRegistry::Begin(Job& job, const JobMember& member, Callbacks& outdated) {
   if (member.attempt < job.attempt) {
     Throw(ErrorCode::kDenied, "job ", member.job_id, " was started again (attempt ", job.attempt,
@@ -203,7 +203,7 @@ void JobRegistry::Begin(Job& job, const JobMember& member, Callbacks& outdated) 
   if (member.attempt == job.attempt) return;
   job.attempt = member.attempt;
   job.left.clear();
-  // The trainers of the previous attempt have ended, and nobody reads the answers to their waits.
+  // The trainers of the previous attempt have ended, so nobody reads the answers to their waits.
   job.waiting.clear();
   for (const auto& [key, status] : job.members) {
     if (status.role == JobRole::kLauncher) continue;
@@ -260,7 +260,7 @@ size_t JobRegistry::End(const std::string& job_id, const std::string& why) {
     const MutexLock lock(mutex_);
     const auto found = jobs_.find(job_id);
     if (found == jobs_.end() && Remembered(job_id) == nullptr) {
-      // An id that a client has chosen may be long, and there may be many of them.
+      // Few ids are named: clients choose them, so they may be long, and there may be many.
       constexpr size_t kMostNamed = 8;
       std::vector<std::string> names;
       for (const auto& [id, job] : jobs_) {
@@ -280,7 +280,8 @@ size_t JobRegistry::End(const std::string& job_id, const std::string& why) {
     }
     ended_[job_id] = {why, Clock::now()};
     if (found == jobs_.end()) {
-      // The job has left a short while ago, but what it holds is kept for its return.
+      // The job has left a short while ago. Its data is kept in case it returns, which it can't any
+      // more.
       if (observer_ != nullptr) observer_->OnJobEnded(job_id);
       return 0;
     }
@@ -360,13 +361,14 @@ kj::Promise<void> JobRegistry::Wait(const std::string& job_id, uint64_t key, kj:
   for (auto& [other, waiter] : complete) waiter.fulfiller->fulfill();
   auto waiting = kj::mv(pair.promise);
   if (timeout.count() > 0) {
-    // The timeout is decided here, not by the client: another trainer could pass before the daemon
-    // notices that a client has given up.
+    // The daemon, not the client, decides that the time is over: otherwise, another trainer could
+    // pass the barrier before the daemon notices that a client has given up.
     waiting = waiting.exclusiveJoin(
         timer.afterDelay(timeout.count() * kj::MILLISECONDS)
             .then([this, job_id, rank, ticket, timeout]() -> kj::Promise<void> {
               const std::string missing = StopWaiting(job_id, rank, ticket);
-              // If the member no longer waits, the other promise is about to say why.
+              // If the trainer no longer waits, the other promise is about to be fulfilled or to
+              // fail.
               if (missing.empty()) return kj::NEVER_DONE;
               return ToKj(
                   Error(ErrorCode::kDeadline,

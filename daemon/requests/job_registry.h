@@ -22,8 +22,8 @@
 namespace graphd {
 
 // The registry of the jobs attached to this daemon. A job exists while one of its members is
-// connected; nothing of it remains afterwards. Owned by the main thread. Thread-safe: everything is
-// guarded by one mutex.
+// connected. Afterwards, only its credentials are remembered, for kRememberSeconds. Owned by the
+// main thread. Thread-safe: everything is guarded by one mutex.
 class JobRegistry {
  public:
   // The receiver of changes to jobs. Its methods are called with the lock held, in the order of the
@@ -42,7 +42,7 @@ class JobRegistry {
     virtual void OnAttemptBegun(const std::string& job_id, uint32_t attempt) = 0;
   };
 
-  // `end_with_jobs`: once the last job has left, no other may join, and `on_empty` is called
+  // `end_with_jobs`: once the last job has left, no other job may join, and `on_empty` is called
   // without the lock. `observer` may be null.
   JobRegistry(bool end_with_jobs, std::function<void()> on_empty, Observer* observer = nullptr)
       : end_with_jobs_(end_with_jobs), on_empty_(std::move(on_empty)), observer_(observer) {}
@@ -57,17 +57,18 @@ class JobRegistry {
     Membership(const Membership&) = delete;
     Membership& operator=(const Membership&) = delete;
     // Enters the job's barrier. Returns a promise that is fulfilled when every trainer of the job
-    // waits in the barrier. It fails with Error(kUnavailable) when a trainer has left, and after
-    // `timeout`, unless that is 0, with Error(kDeadline), which names the ranks that have not come.
-    // Either all trainers that wait pass the barrier or none; a trainer whose timeout has passed no
-    // longer counts as waiting. Must be called on the timer's thread.
+    // waits in the barrier. It fails with Error(kUnavailable) when a trainer has left, and with
+    // Error(kDeadline) after `timeout` (0: never); the latter error names the ranks that have not
+    // come. Either all trainers that wait pass the barrier or none; a trainer whose timeout has
+    // passed no longer counts as waiting. Must be called on the timer's thread.
     kj::Promise<void> Barrier(kj::Timer& timer, std::chrono::milliseconds timeout);
 
-    // Adds what the member has read in mapped memory to the counts of its job.
+    // Adds the member's reads in mapped memory to the counts of its job.
     void CountMapped(const MappedReads& reads);
 
     const std::string& job_id() const noexcept { return job_id_; }
-    // Returns a number that the job has while it exists, and no job before or after it.
+    // Returns a number that identifies the job while it exists; jobs before or after it have
+    // others.
     uint64_t job_number() const noexcept { return job_number_; }
     uint64_t key() const noexcept { return key_; }  // unique to this connection
     // Returns the counters of the job's requests, which may outlive the job.
@@ -102,19 +103,19 @@ class JobRegistry {
   // Throws Error(kInvalid) if the id or the secret is too long, or the id is not UTF-8.
   static void CheckSizes(const std::string& job_id, const std::string& secret);
 
-  // Adds a member. The first member of a job decides the job's secret and user, which are
-  // remembered for kRememberSeconds after the last member has left, which is longer than the job's
-  // tensors then exist. `on_end`, if given, is called without the lock when an operator ends the
-  // job, or when a trainer of a later attempt attaches, so that this member changes nothing any
-  // more; it must not throw.
+  // Adds a member. The first member of a job decides the job's secret and user. Both are remembered
+  // for kRememberSeconds after the last member has left; the job's tensors are kept for a shorter
+  // time. `on_end`, if given, is called without the lock when an operator ends the job, or when a
+  // trainer of a later attempt attaches, so that this member changes nothing any more. It must not
+  // throw.
   //
   // A trainer of a later attempt that attaches makes the registry forget the trainers of earlier
-  // attempts: they no longer count as attached or as having left, and the world may have another
-  // size. A trainer of an earlier attempt is refused with Error(kDenied), so that it does not try
+  // attempts: they no longer count as attached or as having left, and the number of trainers may
+  // differ. A trainer of an earlier attempt is refused with Error(kDenied), so that it does not try
   // again.
   //
   // Throws Error(kDenied) for another secret or, if the job has no secret, another user, for a job
-  // that an operator has ended, and for a new job while jobs are refused; Error(kInvalid) for a
+  // that an operator has ended, and for a new job while new jobs are refused; Error(kInvalid) for a
   // rank outside the world, a world of more than kMaxWorldSize or a world size other than the
   // job's; Error(kExists) for a rank that is attached already; Error(kOverloaded) beyond kMaxJobs
   // or kMaxMembers; Error(kUnavailable) once the daemon shuts down.
@@ -126,16 +127,16 @@ class JobRegistry {
   // remembered, and Error(kDenied) for another secret or, if there is none, another user.
   void CheckReport(const std::string& job_id, const std::string& secret, const Peer& peer);
 
-  // Refuses new jobs from now on if `drained` is given, or else accepts them again. Jobs that are
-  // attached or remembered, and graphctl's own jobs (kToolJobPrefix), are still admitted. Returns
-  // whether anything changes; DrainStatus::seconds is not compared.
+  // Refuses new jobs from now on if `drained` is given, and otherwise accepts them again. Jobs that
+  // are attached or remembered, and graphctl's own jobs (kToolJobPrefix), are still admitted.
+  // Returns whether this changes anything; DrainStatus::seconds is not compared.
   bool SetDrained(std::optional<DrainStatus> drained);
   std::optional<DrainStatus> drained() const;
 
   // Ends a job: fails its barriers with Error(kDenied), which tells `why`, calls the on_end of its
-  // members, and refuses it for kRememberSeconds with the same error. Returns the number of its
-  // members, 0 for a job that has left but is remembered. Throws Error(kNotFound), with the jobs
-  // that exist.
+  // members, and refuses the job for kRememberSeconds with the same error. Returns the number of
+  // its members; 0 for a job that has left but is remembered. Throws Error(kNotFound), which names
+  // jobs that exist.
   size_t End(const std::string& job_id, const std::string& why);
 
   // Remembers the credentials of the previous process's jobs, as if these jobs had left just now.
@@ -158,7 +159,8 @@ class JobRegistry {
 
   static constexpr size_t kMaxJobs = 1024;
   static constexpr int kMaxWorldSize = 65536;
-  // A trainer over TCP has two connections, each of which is a member, and each host a launcher.
+  // A trainer over TCP has two connections, each of which is a member, and each host has a
+  // launcher.
   static constexpr size_t kMaxMembers = 3 * size_t{kMaxWorldSize};
   static constexpr size_t kMaxJobId = 256;
   static constexpr size_t kMaxSecret = 256;

@@ -43,7 +43,7 @@ void KeptFile::Read(const std::function<void(std::string_view)>& take) const {
       if (!fd) Throw(ErrorCode::kDenied, "it is a symbolic link");
       take(ReadAll(fd.get()));
     } catch (const Error& error) {
-      if (error.code() == ErrorCode::kIo) throw;  // this says nothing about the contents
+      if (error.code() == ErrorCode::kIo) throw;  // the contents may be right
       const std::string aside = path + ".damaged";
       const bool moved = ::rename(path.c_str(), aside.c_str()) == 0;
       Throw(error.code(), path, ": ", error.what(), moved ? "; it is now " + aside : "");
@@ -92,8 +92,7 @@ void KeptFile::Run() {
         }
       }
       ended = ended_;
-      // The contents at the end may differ from what was written, even if NoteChange was not
-      // called.
+      // The last contents may differ from the file even if NoteChange was not called.
       if (ended && !changed_ && written.empty()) return;
       changed_ = false;
     }
@@ -103,7 +102,7 @@ void KeptFile::Run() {
       written = std::move(bytes);
       failed = false;
     } catch (...) {
-      // A full disk is reported once.
+      // A failure that lasts, such as a full disk, is reported once.
       if (!failed) LogCurrentError(settings_.save_failure);
       failed = true;
     }

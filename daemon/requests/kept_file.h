@@ -13,9 +13,10 @@
 namespace graphd {
 
 // A file of the state directory that keeps data for the next process of the daemon, and that only
-// the daemon's user can write. A thread of its own replaces the whole file, so that no other thread
-// waits for the disk. Changes that come within a pause are written together. A failure of the disk
-// is logged once, and writing is tried again every few seconds. Owned by the main thread.
+// the daemon's user can write. A thread of its own replaces the whole file after a change, so that
+// no other thread waits for the disk. Changes that come within a pause are written together. A
+// failure of the disk is logged once, and writing is tried again every few seconds. Owned by the
+// main thread.
 class KeptFile {
  public:
   struct Settings {
@@ -24,7 +25,8 @@ class KeptFile {
     std::chrono::milliseconds pause;  // between two writes
     bool survives_power_loss = false;
     std::string thread;  // the thread's name
-    // The beginnings of what is logged if the file can't be used, and if it can't be written.
+    // The beginnings of the lines that are logged if the file can't be used, and if it can't be
+    // written.
     const char* read_failure = "";
     const char* save_failure = "";
   };
@@ -39,8 +41,8 @@ class KeptFile {
   // so that it is not overwritten. If the file can't be read, only logs the reason.
   void Read(const std::function<void(std::string_view)>& take) const;
 
-  // Starts the thread, which calls `contents` after NoteChange was called, and writes the returned
-  // bytes. May be called once.
+  // Starts the thread. After NoteChange was called, the thread calls `contents` and writes the
+  // returned bytes. May be called once.
   void Start(std::function<std::string()> contents);
   // Makes the thread write the file again. Any thread may call it; it does not wait.
   void NoteChange();

@@ -8,12 +8,12 @@
 namespace graphd {
 namespace {
 
-// Trimming locks the heap while it runs, so it is done only if it may free at least this many
-// bytes.
+// Trimming locks the heap while it runs. It is therefore done only if it may give back at least
+// this many bytes.
 constexpr size_t kWorthTrimming = size_t{32} << 20;
 
-// Memory that was given back, and then used and freed again, does not change the count of free
-// bytes. To find such memory, the heap is trimmed once in this number of runs, whatever the count
+// If memory was given back, and then used and freed again, the count of free bytes is the same as
+// before. To find such memory, the heap is trimmed once in this number of runs, whatever the count
 // is.
 constexpr int kRunsBetweenTrims = 12;
 
@@ -23,7 +23,7 @@ size_t FreeHeapBytes() { return ::mallinfo2().fordblks; }
 
 void MemoryTrimmer::Run() {
   buffers_->Trim(kIdleTime);
-  // The bytes that trimming gives back are still counted as free.
+  // Bytes that earlier trimming has given back are still counted as free.
   const size_t free_bytes = FreeHeapBytes();
   untrimmable_ = std::min(untrimmable_, free_bytes);
   const size_t known = ++runs_since_trim_ < kRunsBetweenTrims ? untrimmable_ : 0;

@@ -25,7 +25,7 @@ class MemoryTrimmer {
  private:
   const std::shared_ptr<BufferPool> buffers_;
   int runs_since_trim_ = 0;
-  size_t untrimmable_ = 0;  // free bytes of the heap after it was trimmed, or fewer
+  size_t untrimmable_ = 0;  // the least number of free heap bytes since the last trim
 };
 
 }  // namespace graphd

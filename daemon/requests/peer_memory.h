@@ -39,7 +39,7 @@ class PeerMemory {
  private:
   const std::shared_ptr<MemoryAccount> all_, unattached_;
   mutable Mutex mutex_;
-  // The accounts of jobs; they end with their last connection and request.
+  // The accounts of jobs. An account ends with its job's last connection and last request.
   std::map<std::string, std::weak_ptr<MemoryAccount>> jobs_ GRAPHD_GUARDED_BY(mutex_);
 };
 

@@ -18,7 +18,7 @@
 
 namespace graphd {
 
-// The resources that one client's requests run with: the daemon's pools, counters and buffers, and
+// The resources with which one client's requests run: the daemon's pools, counters and buffers, and
 // the client's connection. Used on the connection's data thread only. Shared by the client's
 // session and its checkpoint service; it may outlive the connection, while calls are still running.
 class RequestContext {
@@ -43,7 +43,7 @@ class RequestContext {
     counters_.edges_sampled.fetch_add(edges, std::memory_order_relaxed);
     job_counters_->edges_sampled.fetch_add(edges, std::memory_order_relaxed);
   }
-  // Returns the pool for this client, which charges its account.
+  // Returns the client's buffer pool, which charges buffers to the client's account.
   const std::shared_ptr<BufferPool>& buffers() const noexcept { return buffers_; }
   // Returns an empty charge, to which memory that is not from the pool can be added.
   MemoryCharge NewCharge() const { return MemoryCharge(buffers_->account()); }
@@ -64,9 +64,9 @@ class RequestContext {
   // Throws Error(kDenied) unless the client has the role; `action` completes "may not".
   void Require(Role least, const char* action) const { access_.Require(peer_, least, action); }
 
-  // Starts a request of the client, which is in flight until the last owner of the returned pointer
-  // has dropped it. `operation` is a literal. Throws Error(kUnavailable) as an exception of KJ
-  // while the daemon stops.
+  // Starts a request of the client. It is in flight until the last owner of the returned pointer
+  // has dropped it. `operation` is a literal. While the daemon stops, throws Error(kUnavailable) as
+  // an exception of KJ.
   RequestPtr Begin(const char* operation) {
     return AsKj([&] { return in_flight_->Begin(operation); });
   }
@@ -89,8 +89,9 @@ class RequestContext {
   // Sends the first `bytes` of the buffer without a copy, and counts them.
   capnp::Orphan<capnp::Data> Adopt(capnp::Orphanage orphanage, PooledBuffer buffer, size_t bytes,
                                    Outbox::Room room);
-  // Returns Adopt() for the arrays of one answer, which have at most `bytes` in all. Reserves room
-  // for all of them first, because an answer can't be refused once some of its arrays are adopted.
+  // Returns a function that calls Adopt() for the arrays of one answer, which have at most `bytes`
+  // in all. Reserves room for all of them first, because an answer can't be refused once some of
+  // its arrays are adopted.
   AnswerWriter::Send Sender(capnp::Orphanage orphanage, size_t bytes);
 
  private:
@@ -114,7 +115,7 @@ template <class CallContext, class Call>
 kj::Promise<void> RequestContext::RunCall(RequestKind kind, const char* operation,
                                           CallContext& context, capnp::Capability::Client session,
                                           Call&& call) {
-  // Without this, a call would continue after its client has disconnected, and a barrier would wait
+  // By default, a call would continue after its client has disconnected, and a barrier would wait
   // forever.
   context.allowCancellation();
   counters_.requests.fetch_add(1, std::memory_order_relaxed);
@@ -122,7 +123,8 @@ kj::Promise<void> RequestContext::RunCall(RequestKind kind, const char* operatio
   try {
     auto count = calls_->Enter();
     RequestPtr request = in_flight_->Begin(operation);
-    // The counters outlive every connection, and so every call. This also keeps the request.
+    // The counters outlive every connection, and therefore every call. The object also keeps the
+    // request.
     auto time = kj::defer([&counters = counters_, kind, request] {
       const Clock::time_point now = Clock::now();
       counters.CountEnded(kind, now - request->since(), request->WaitedUntil(now));

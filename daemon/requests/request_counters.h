@@ -37,8 +37,9 @@ struct alignas(64) RequestCounters {
   std::atomic<uint64_t> checkpoints{0};  // shares of checkpoints that were written
   // Requests that failed, by ErrorCode.
   std::array<std::atomic<uint64_t>, static_cast<size_t>(ErrorCode::kInternal) + 1> errors{};
-  // The times of requests that have ended, by RequestKind: from their arrival until they were
-  // answered or cancelled, and the part of it in which they waited for a thread or for their turn.
+  // The times of requests that have ended, by RequestKind. `durations` has the times from their
+  // arrival until they were answered or cancelled, and `queued` the part of these times in which
+  // they waited for a thread or for their turn.
   std::array<Durations, kRequestKinds.size()> durations, queued;
 
   // Returns the times by operation.
@@ -63,8 +64,8 @@ struct alignas(64) RequestCounters {
     AddTo(mapped_bytes, reads.bytes);
     AddTo(mapped_edges, reads.edges);
   }
-  // Counts a request. A wait that ends at this moment on another thread may seem longer than the
-  // request, and is shortened.
+  // Counts a request. If a wait ends just now on another thread, `waited` may exceed `time`; only
+  // `time` is then counted as waited.
   void CountEnded(RequestKind kind, Clock::duration time, Clock::duration waited) noexcept {
     durations[static_cast<size_t>(kind)].Add(time);
     queued[static_cast<size_t>(kind)].Add(std::min(waited, time));

@@ -62,7 +62,7 @@ void RequestInFlight::SetState(RequestState state) noexcept {
     queued_since_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
     return;
   }
-  // Slices of a request run on several threads; the one that begins first ends the wait.
+  // Slices of a request run on several threads; the slice that begins first ends the wait.
   if (queued_since_.load(std::memory_order_relaxed) == 0) return;
   const Clock::rep since = queued_since_.exchange(0, std::memory_order_relaxed);
   if (since == 0) return;
@@ -130,7 +130,7 @@ size_t RequestsInFlight::NumUnderWay() const {
 }
 
 OldestRequests RequestsInFlight::Oldest(size_t most) const {
-  // Sorts only as many as are returned: there may be hundreds for each of thousands of clients.
+  // Only the requests to be returned are sorted: thousands of clients may have hundreds each.
   const auto older = [](const RequestStatus& a, const RequestStatus& b) {
     return a.seconds > b.seconds;
   };

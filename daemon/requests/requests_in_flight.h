@@ -52,8 +52,8 @@ class RequestInFlight {
   const char* const operation_;
   const Clock::time_point since_ = Clock::now();
   std::atomic<RequestState> state_{RequestState::kRuns};
-  // In ticks of the clock: the time at which the present wait in a queue began (0: there is none),
-  // and the sum of the earlier waits.
+  // Both are in ticks of the clock: the time at which the present wait in a queue began (0: there
+  // is none), and the sum of the earlier waits.
   std::atomic<Clock::rep> queued_since_{0}, waited_{0};
   std::list<const RequestInFlight*>::iterator place_;  // in the client's list
 };
@@ -63,7 +63,7 @@ using RequestPtr = std::shared_ptr<RequestInFlight>;
 // of other clients never take.
 class ClientRequests : public std::enable_shared_from_this<ClientRequests> {
  public:
-  // `refused` tells whether requests are refused.
+  // `refused` becomes true when requests are to be refused.
   ClientRequests(const JobRegistry::Membership& member, const Peer& peer,
                  std::shared_ptr<const std::atomic<bool>> refused)
       : refused_(std::move(refused)),
@@ -76,8 +76,8 @@ class ClientRequests : public std::enable_shared_from_this<ClientRequests> {
   // Starts a request. `operation` is a literal. Throws Error(kUnavailable) once requests are
   // refused.
   RequestPtr Begin(const char* operation);
-  // Returns the number of requests that end without other trainers: those that run, or wait for the
-  // daemon itself.
+  // Returns the number of requests that run or wait for the daemon's own work. Leaves out those
+  // that wait for other trainers, or for the time when they may hold pushes.
   size_t NumUnderWay() const;
   // Appends the requests, the oldest first, with their ages at `now`.
   void AppendTo(Clock::time_point now, std::vector<RequestStatus>& out) const;
@@ -101,13 +101,13 @@ class ClientRequests : public std::enable_shared_from_this<ClientRequests> {
 // a client attaches and when the requests are listed.
 class RequestsInFlight {
  public:
-  // Adds the requests of a client that attaches.
+  // Adds a client that attaches, and returns the object for its requests.
   std::shared_ptr<ClientRequests> Add(const JobRegistry::Membership& member, const Peer& peer);
   // Returns at most `most` requests, the oldest first, and the number of all requests.
   OldestRequests Oldest(size_t most) const;
   // Refuses new requests of all clients from now on, because the daemon stops.
   void Refuse() noexcept { *refused_ = true; }
-  // Returns ClientRequests::NumUnderWay of all clients.
+  // Returns the sum of ClientRequests::NumUnderWay over all clients.
   size_t NumUnderWay() const;
 
  private:

@@ -11,8 +11,8 @@
 #include "graph/type_ids.h"
 #include "wire/buffer_pool.h"
 
-// The checks of requests. The client is not trusted: values out of range are refused, and no memory
-// is allocated beyond the limits.
+// Functions and classes that check requests. The client is not trusted: values out of range are
+// refused, and no memory is allocated beyond the limits.
 
 namespace graphd {
 
@@ -33,9 +33,9 @@ class WireIds {
     if (narrow_) return reinterpret_cast<const uint32_t*>(buffer_.data())[i];
     return reinterpret_cast<const int64_t*>(buffer_.data())[i];
   }
-  // Copies ids [begin, end), checking that each is in 0..count-1.
+  // Copies the ids at the places [begin, end), and checks that each is in 0..count-1.
   void Copy(size_t begin, size_t end, int64_t count, std::vector<int64_t>& out) const;
-  // Writes the local rows of ids [begin, end) of a type, checking that `part` owns each.
+  // Writes the local rows of the ids at the places [begin, end), and checks that `part` owns each.
   void CopyRows(size_t begin, size_t end, const TypeIds& of, PartId part,
                 std::vector<int64_t>& rows) const;
 
@@ -54,7 +54,7 @@ void CheckResponse(size_t bytes);
 const FeatureTable& FindFeature(const Partition& partition, bool is_edge, int32_t type,
                                 const std::string& name);
 
-// Returns the number of bytes that hold numbers up to `largest`: 1, 2 or 4.
+// Returns the number of bytes in which all numbers up to `largest` fit: 1, 2 or 4.
 uint8_t WidthFor(uint32_t largest);
 // Writes each number in `width` bytes: 1, 2 or 4.
 void WriteNarrow(std::span<const uint32_t> from, uint8_t width, kj::byte* to);

@@ -10,7 +10,7 @@ namespace graphd {
 // Owned by the main thread, which makes and stops it; each pool is thread-safe.
 class WorkerPools {
  public:
-  // `memory_is_bounded` tells that tensors have a memory limit, so that changes and reads of rows
+  // `memory_is_bounded` tells whether tensors have a memory limit; if so, changes and reads of rows
   // may have to wait.
   WorkerPools(size_t compute_threads, bool memory_is_bounded);
   WorkerPools(const WorkerPools&) = delete;

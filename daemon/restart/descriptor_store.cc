@@ -71,7 +71,7 @@ UniqueFd DescriptorStore::Take(const std::string& name) {
 
 void DescriptorStore::Keep(const std::string& name, int fd) {
   if (names_.contains(name)) return;
-  // The manager would otherwise forget a descriptor on which poll(2) reports an error.
+  // Without FDPOLL=0, the manager would forget a descriptor on which poll(2) reports an error.
   const std::string message = StrCat("FDSTORE=1\nFDPOLL=0\nFDNAME=", name);
   const int result = sd_pid_notify_with_fds(0, 0, message.c_str(), &fd, 1);
   if (result < 0) {
@@ -87,7 +87,7 @@ void DescriptorStore::Remove(const std::string& name) noexcept {
 
 void DescriptorStore::Discard(const std::string& name) noexcept {
   const int result = sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", name.c_str());
-  // A manager that is gone keeps nothing.
+  // These errors mean that the manager is gone; it then keeps nothing.
   if (result < 0 && result != -ECONNREFUSED && result != -ENOENT) {
     LogWarning("the service manager can't close '", name, "': ", std::strerror(-result));
   }

@@ -44,8 +44,8 @@ std::string KeptName(const Segment& segment) {
   return StrCat(kSegmentPrefix, info.st_ino);
 }
 
-// Lets the service manager close what it keeps of graphs, except for the segments in `wanted`.
-// Returns how many descriptors are closed.
+// Makes the service manager close the descriptors of graphs that it keeps, except for those of the
+// segments in `wanted`. Returns how many are closed.
 int RemoveOthers(DescriptorStore& store, const std::set<std::string>& wanted) {
   int removed = 0;
   for (const std::string& name : std::set<std::string>(store.names())) {
@@ -59,8 +59,8 @@ int RemoveOthers(DescriptorStore& store, const std::set<std::string>& wanted) {
 
 // Returns a checksum that tells a segment apart from any other with the same layout. It covers only
 // the beginning of each array, so that it takes little time for arrays of all sizes. That is
-// enough, because sealed memory can't have changed: only the descriptor may be that of other
-// memory.
+// enough, because sealed memory can't have changed: the only possible mistake is a descriptor of
+// other memory.
 uint64_t ChecksumOfHeads(const Segment& segment) {
   Checksum checksum;
   for (const ArraySpec& array : segment.layout().arrays()) {
@@ -214,7 +214,8 @@ KeptGraph TakeAll(DescriptorStore& store, UniqueFd manifest, const std::string& 
     }
   }
   const ReceivedGraph received(root.getGraph(), kSource);
-  // The kept owners are checked before memory is allocated for as many as the manifest claims.
+  // The kept owners are checked first, because then memory is allocated for the number of owners
+  // that the manifest claims.
   for (const ReceivedGraph::Missing& missing : received.missing()) {
     auto& taken = missing.is_edge ? graph.edge_owners : graph.node_owners;
     taken = TakeSegment(store, missing.is_edge ? root.getEdgeOwners() : root.getNodeOwners());

@@ -36,13 +36,14 @@ struct KeptGraph {
   // Returns the graph that an earlier process of this service kept, if it consists of these
   // partitions of this part config, none of its files has changed, its manifest has the version
   // that this program writes, and all checksums are right. Otherwise returns none, logs the reason,
-  // and lets the service manager close what it has of graphs, so that the memory is free before the
-  // graph is loaded again.
+  // and makes the service manager close all descriptors of graphs, so that their memory is free
+  // before the graph is loaded again.
   static std::optional<KeptGraph> Take(DescriptorStore& store, const std::string& part_config,
                                        const std::vector<PartId>& parts);
 
-  // Gives everything to the service manager to keep, the manifest last: a process that ends before
-  // that leaves a graph that Take refuses. Throws Error(kIo) if a descriptor can't be sent.
+  // Gives everything to the service manager to keep, the manifest last: if a process ends before
+  // the manifest is sent, Take refuses what it has left. Throws Error(kIo) if a descriptor can't be
+  // sent.
   void Keep(DescriptorStore& store) const;
 };
 

@@ -92,7 +92,7 @@ void SwitchRecord::Prepare(const std::string& path) const {
 
 void SwitchRecord::Publish(const std::string& path) {
   if (::rename(NextPath(path).c_str(), path.c_str()) != 0) ThrowErrno("can't write", path);
-  // The note counts from here on. Only a loss of power could bring the previous one back.
+  // The note counts from here on; only a loss of power could bring the previous note back.
   LogFailure("writing the directory of the note about a switch",
              [&] { SyncDirectory(DirName(path)); });
 }

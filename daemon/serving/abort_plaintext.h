@@ -7,8 +7,8 @@
 
 namespace graphd {
 
-// Sends an error to a client that has begun RPC without a handshake, in a form that it understands,
-// and ends its RPC.
+// Sends an error to a client that has begun RPC without the handshake that the daemon requires, and
+// ends its RPC. The client understands the error, because it is sent as plain RPC.
 kj::Promise<void> AbortPlaintext(kj::AsyncIoStream& stream, const Error& error, kj::Timer& timer);
 
 }  // namespace graphd

@@ -10,7 +10,7 @@ namespace graphd {
 struct ConnectionCounters {
   std::atomic<uint64_t> open{0}, accepted{0};
   std::atomic<uint64_t> refused_by_limit{0};        // --max_connections
-  std::atomic<uint64_t> refused_by_descriptors{0};  // the rest is kept for the store
+  std::atomic<uint64_t> refused_by_descriptors{0};  // others are kept for the store
 };
 
 }  // namespace graphd

@@ -17,15 +17,16 @@ namespace {
 
 // The longest name and reason that an operator may give; they are kept, logged and shown.
 constexpr size_t kMostText = 256;
-// The most requests in one answer, which graphctl passes on as one line of at most 2 MiB.
+// The maximum number of requests in one answer, which graphctl passes on as one line of at most 2
+// MiB.
 constexpr size_t kMostRequests = 2000;
-// The same for arrays and for tensors.
+// The maximum numbers of arrays and of tensors in one answer, for the same reason.
 constexpr size_t kMostArrays = 2000;
 
 constexpr size_t kMostPath = 4096;
 
-// The interface of a switch that an operator prepares. When the interface or the connection ends,
-// the switch is given up unless it was committed.
+// The interface of a switch that an operator prepares. If the interface or the connection ends
+// before the switch is committed, the switch is given up.
 class GraphSwitchService final : public wire::GraphSwitch::Server {
  public:
   explicit GraphSwitchService(std::shared_ptr<GraphSwitch> prepared)
@@ -41,11 +42,12 @@ class GraphSwitchService final : public wire::GraphSwitch::Server {
       return kj::READY_NOW;
     });
   }
-  // The switcher's thread answers, because it waits for the disk.
+  // The call is answered by the switcher's thread, which waits for the disk.
   kj::Promise<void> commit(CommitContext context) override {
     return AsKj([&]() -> kj::Promise<void> {
       auto pair = kj::newPromiseAndCrossThreadFulfiller<Switched>();
-      // The fulfiller is behind a pointer, because std::function is copied.
+      // The fulfiller is behind a shared pointer, because std::function requires that it can be
+      // copied.
       auto fulfiller = std::make_shared<decltype(pair.fulfiller)>(kj::mv(pair.fulfiller));
       prepared_->Commit([fulfiller](const Switched& switched, const Error* error) {
         if (error != nullptr) {
@@ -147,7 +149,7 @@ kj::Promise<void> ControlService::setLogLevel(SetLogLevelContext context) {
     }
     if (!info_.set_log_level) Throw(ErrorCode::kUnavailable, "this graphd has no log level to set");
     const std::string by = NameOf(params.getBy());
-    // The old level may hide the first line; then the second one is written under the new level.
+    // The old level may hide the first line; the second one is then written under the new level.
     const LogFields fields{.peer = peer_.LogName(), .op = "set_log_level"};
     LogInfo(fields, by, " sets the log level to ", name);
     const LogLevel before = info_.set_log_level(*level);
@@ -195,7 +197,7 @@ kj::Promise<void> ControlService::memory(MemoryContext context) {
   return IfOperator("see what memory holds", [&]() -> kj::Promise<void> {
     const size_t most = std::min<size_t>(context.getParams().getMost(), kMostArrays);
     // This takes too long for a data thread, because it reads a mark for each page of the tables
-    // and asks the kernel about segments. The pool for checkpoints is not used, because it may be
+    // and asks the kernel about segments. It does not run on the pool for checkpoints, which may be
     // busy for minutes.
     auto use = std::make_shared<MemoryUse>();
     return context_.pools.records

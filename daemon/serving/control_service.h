@@ -6,9 +6,9 @@
 
 namespace graphd {
 
-// The interface of one operator's connection, by which the daemon is controlled. Lives on the
-// connection's data thread. The role is checked again at each call, because a reload may take it
-// away.
+// The interface by which one operator's connection controls the daemon. Lives on the connection's
+// data thread. The operator's role is checked again at each call, because a reload may have taken
+// it away.
 class ControlService final : public wire::Control::Server {
  public:
   // `context` and `info` outlive every connection.
@@ -25,10 +25,11 @@ class ControlService final : public wire::Control::Server {
   kj::Promise<void> prepareSwitch(PrepareSwitchContext context) override;
 
  private:
-  // Returns what `call` returns, or the Error that it throws, if the peer is an operator.
+  // Returns the result of `call`, or the Error that it throws. Fails if the peer is no operator.
   template <class Call>
   kj::Promise<void> IfOperator(const char* action, Call&& call);
-  // Returns the operator's name for messages, from what its graphctl says and what the kernel says.
+  // Returns the operator's name for messages. It has the name that the operator's graphctl gives,
+  // and the user that the kernel reports.
   std::string NameOf(capnp::Text::Reader by) const;
 
   ServiceContext& context_;

@@ -15,13 +15,13 @@
 namespace graphd {
 namespace {
 
-// The time that a connection has for its first call, and the time after which one that has not
-// attached is closed if it makes no call.
+// A connection is closed if it makes no first call within the first time or, unless it has
+// attached, no further call within the second time.
 constexpr double kFirstCallSeconds = 10;
 constexpr double kMaxIdleSeconds = 600;
-// While an answer waits to be written, the connection reads no further calls. Calls that wait for a
-// pool have no answer yet, so they would be read without end: beyond this number, a call of
-// `status` is refused at once.
+// While an answer waits to be written, the connection reads no further calls. But calls that wait
+// for a pool have no answer yet, so any number of them would be read. Beyond this number, a call of
+// `status` is therefore refused at once.
 constexpr int kMaxStatuses = 8;
 
 void WriteFeature(bool is_edge, int32_t type, const FeatureInfo& info, const FeatureTable& table,
@@ -63,7 +63,7 @@ DaemonService::DaemonService(ServiceContext& context, const DaemonInfo& info, Pe
                              WorkerScratch& scratch, kj::Timer& timer)
     : context_(context), info_(info), peer_(std::move(peer)), scratch_(scratch), timer_(timer) {}
 
-// Describes the owners of large mapped books, which are not in the message.
+// Describes the owners of large mapped books. The owners themselves are not in the message.
 void DaemonService::WriteOwners(const ServedGraph& graph, bool want_segments,
                                 wire::Graph::Builder out) {
   for (const bool is_edge : {false, true}) {
@@ -122,7 +122,7 @@ void DaemonService::NoteCall() {
 
 void DaemonService::LogRefused(capnp::Text::Reader job, const Error& error) const {
   LogFields fields{.peer = peer_.LogName(), .op = "attach"};
-  // A longer text is not a job's id.
+  // A longer text can't be the id of a job.
   if (job.size() <= JobRegistry::kMaxJobId) fields.job.assign(job.begin(), job.size());
   LogInfo(fields, "refusing the client ", fields.peer, ": ", error.what());
 }
@@ -148,8 +148,8 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
       wanted =
           BoundedText(params.getWantVersion(), GraphVersion::kMaxId, "the id of a graph's version");
     }
-    // Launchers read nothing of the graph, and attach to each daemon on its own: they don't decide
-    // which version the job has.
+    // Launchers read nothing of the graph, and attach to each daemon separately. They therefore
+    // don't decide which version the job has.
     VersionPtr version = membership->role() == JobRole::kLauncher
                              ? context_.graphs.Of(membership->job_id())
                              : context_.graphs.Use(membership->job_id(), wanted);
@@ -208,8 +208,8 @@ kj::Promise<void> DaemonService::TellStatus(StatusContext context) {
            });
          })
       .catch_([this, look](kj::Exception&& failure) {
-        // While the daemon stops, its pools have already ended, but it still tells how far its last
-        // work has come.
+        // While the daemon stops, its pools may have ended already. It still tells its status, so
+        // that operators see the progress of its last work.
         if (!context_.jobs.is_closed()) kj::throwFatalException(kj::mv(failure));
         look();
       })

@@ -46,8 +46,8 @@ class DaemonService final : public wire::Daemon::Server {
   static void WritePartitions(const ServedGraph& graph, bool want_segments,
                               wire::Daemon::AttachResults::Builder results);
   void NoteCall();
-  // Looks at all jobs, tensors and records on a pool, because that takes many milliseconds if
-  // there are thousands.
+  // Answers with the status. Makes it on a pool, because looking at all jobs, tensors and records
+  // takes many milliseconds if there are thousands.
   kj::Promise<void> TellStatus(StatusContext context);
   // Writes to the log that a client could not attach to a job.
   void LogRefused(capnp::Text::Reader job, const Error& error) const;
@@ -65,7 +65,7 @@ class DaemonService final : public wire::Daemon::Server {
   };
   static Ending NewEnding();
   Ending ended_ = NewEnding();
-  Clock::time_point last_call_ = Clock::now();  // set when the connection is made, too
+  Clock::time_point last_call_ = Clock::now();  // initially, the time of the connection
   int statuses_ = 0;                            // calls of `status` that are not answered yet
   bool called_ = false;
   bool attached_ = false;  // one session per connection, so that its limits hold

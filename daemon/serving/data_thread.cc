@@ -38,7 +38,7 @@ constexpr auto kIdleCheck = 1 * kj::SECONDS;
 kj::Promise<void> WhenUseless(kj::Timer& timer, Served& served, std::string peer,
                               const DaemonInfo& info, int socket) {
   const std::chrono::seconds write_timeout = info.write_timeout.load(std::memory_order_relaxed);
-  // Checks every twentieth of the timeout, so that the limit is exact enough.
+  // The check is made every twentieth of the timeout, so that the limit is exact enough.
   const auto stall_check = std::max<int64_t>(write_timeout.count() * 50, 50) * kj::MILLISECONDS;
   const auto pause = served.impl.is_attached() ? stall_check : std::min(stall_check, kIdleCheck);
   return timer.afterDelay(pause).then([&timer, &served, peer = std::move(peer), &info, socket,
@@ -91,8 +91,8 @@ kj::Promise<void> DataThread::ServeStream(kj::Own<kj::AsyncIoStream> stream, Pee
   auto service = kj::heap<DaemonService>(context_, info_, peer, scratch_, timer);
   auto served =
       kj::heap<Served>(kj::mv(stream), timer, context_, kj::mv(service), peer, std::move(entry));
-  // Shuts down the socket, so that the connection ends as if the peer had closed it, because its
-  // calls may be writing answers.
+  // The calls of the connection may be writing answers. The socket is therefore shut down, so that
+  // the connection ends as if the peer had closed it.
   auto ending = served->impl.WhenEnded()
                     .then([number] { ::shutdown(number, SHUT_RDWR); })
                     .eagerlyEvaluate(nullptr);

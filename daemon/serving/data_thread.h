@@ -27,7 +27,8 @@ class DataThread {
   kj::Promise<void> Beat(std::string name) { return BeatOf(loop_, std::move(name)); }
 
  private:
-  // Serves a connection on the loop's thread. `entry` may be null; `number` is the socket's.
+  // Serves a connection on the loop's thread. `entry` may be null; `number` is the socket's
+  // descriptor.
   kj::Promise<void> ServeStream(kj::Own<kj::AsyncIoStream> stream, Peer peer,
                                 std::unique_ptr<LivingCertificates::Entry> entry, int number);
 

@@ -40,7 +40,7 @@ void Drain::EndWithin(double seconds) noexcept {
   end_at_ms_ = limited ? NowMs() + static_cast<int64_t>(seconds * 1000) : INT64_MAX;
 }
 
-// Calls f on a thread of its own. The promise is fulfilled when f has returned or has failed, which
+// Calls f on a thread of its own. The promise is fulfilled when f has returned or failed; a failure
 // is logged.
 kj::Promise<void> Drain::RunOn(std::thread& thread, const char* what, std::function<void()> f) {
   auto done = kj::newPromiseAndCrossThreadFulfiller<void>();
@@ -103,8 +103,8 @@ bool Drain::Report() {
              TransferText(status->written_bytes, status->changed_bytes, SecondsSince(start_)),
              status->trouble.empty() ? "" : "; ", status->trouble);
   sd_notifyf(0, "STATUS=stopping: %s", text.c_str());
-  // Asks the service manager for more time only while rows are written: it kills a service that
-  // neither ends nor writes.
+  // The service manager kills a service that does not end in time. It is asked for more time only
+  // while rows are written.
   if (status->written_bytes != written_) {
     sd_notify(0, "EXTEND_TIMEOUT_USEC=30000000");
     moved_ = reported_;

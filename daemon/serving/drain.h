@@ -14,10 +14,10 @@
 
 namespace graphd {
 
-// The last work of a daemon that stops: requests end and changed rows are written back, while the
-// daemon still tells its status. Reports the progress to the log and to the service manager, which
-// waits as long as bytes are written. The main thread owns it; other threads may call EndWithin
-// only.
+// The last work of a daemon that stops: it lets requests end and writes changed rows back, while
+// the daemon still tells its status. Reports the progress to the log and to the service manager,
+// which waits as long as bytes are written. The main thread owns it; other threads may call
+// EndWithin only.
 class Drain {
  public:
   Drain(store::TensorHost& tensors, kj::Timer& timer) : tensors_(tensors), timer_(timer) {}
@@ -29,14 +29,14 @@ class Drain {
   static constexpr std::chrono::seconds kRequestSeconds{5};
   // Waits until have_ended() says that no request is under way, but at most for kRequestSeconds or
   // the time that EndWithin set. Then calls stop() on a thread; stop() fails the requests that
-  // wait, and returns when none is running. The promise returns whether stop() has returned within
-  // a moment; if it has not, its thread goes on, and only _Exit can end the process.
+  // wait, and returns when none is running. The promise returns true if stop() returns within a
+  // moment. Otherwise it returns false, the thread goes on, and only _Exit can end the process.
   kj::Promise<bool> EndRequests(std::function<bool()> have_ended, std::function<void()> stop);
 
-  // Writes all changed rows back. The promise returns true when that is done, or has failed, which
-  // is logged. It returns false if a thread is still trying when the time that EndWithin set has
-  // passed, or when trouble (a full disk) has let nothing be written for a while; the caller must
-  // then end the process.
+  // Writes all changed rows back. The promise returns true when that is done or has failed; a
+  // failure is logged. It returns false if rows are still being written when the time that
+  // EndWithin set has passed, or if trouble (such as a full disk) has let nothing be written for a
+  // while; the caller must then end the process.
   kj::Promise<bool> Run();
 
   // Limits the time until Run returns. The latest call counts. Negative: no limit.

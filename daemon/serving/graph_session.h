@@ -12,9 +12,10 @@
 
 namespace graphd {
 
-// The session of one client, which forwards each call to the service of its subject. Lives on its
-// connection's data thread, and owns the services and the client's membership in its job. Exists
-// until the client has released its capability and its last call has ended.
+// The session of one client. It forwards each call to the service for the call's subject: the
+// graph, its edges or tensors. Lives on its connection's data thread, and owns these services and
+// the client's membership in its job. Exists until the client has released its capability and its
+// last call has ended.
 class GraphSession final : public wire::Session::Server {
  public:
   GraphSession(ServiceContext& context, std::shared_ptr<RequestContext> requests,
@@ -53,7 +54,7 @@ class GraphSession final : public wire::Session::Server {
   template <class Service, class Context>
   kj::Promise<void> Forward(RequestKind kind, const char* operation, Service& service,
                             Method<Service, Context> method, Context& context);
-  // The same for a call that only a writer may make.
+  // Does the same for a call that only a writer may make.
   template <class Service, class Context>
   kj::Promise<void> ForwardChange(RequestKind kind, const char* operation, Service& service,
                                   Method<Service, Context> method, Context& context);

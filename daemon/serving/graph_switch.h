@@ -8,17 +8,18 @@
 
 namespace graphd {
 
-// A version of the graph that this daemon loads in order to serve it. Unless it was committed, its
-// destruction gives the memory back. Thread-safe.
+// A version of the graph that this daemon loads in order to serve it. If it is destroyed before
+// Commit has succeeded, its memory is given back. Thread-safe.
 class GraphSwitch {
  public:
   virtual ~GraphSwitch() = default;
-  // Throws the Error that has ended the loading.
+  // Returns the progress of the loading. Throws the Error that has ended the loading, if there is
+  // one.
   virtual SwitchProgress Progress() const = 0;
   // Makes new jobs get this version, as soon as a small file (SwitchRecord) is on the disk. Throws
   // Error(kUnavailable) unless the version is ready. `done` is called once, by another thread and
-  // without a lock; it must not throw. It gets a null error after a success, and otherwise
-  // Error(kIo) or Error(kUnavailable), and then nothing has changed.
+  // without a lock; it must not throw. After a success, its error is null. Otherwise its error is
+  // Error(kIo) or Error(kUnavailable), and nothing has changed.
   using Done = std::function<void(const Switched&, const Error*)>;
   virtual void Commit(Done done) = 0;
 };

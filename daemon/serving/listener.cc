@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kBacklog = 1024;
 
-// Sets what all accepted TCP connections need.
+// Sets the options of an accepted TCP connection.
 void SetTcpOptions(int fd) {
   const int one = 1;
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
@@ -47,7 +47,7 @@ namespace {
 
 using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
-// Returns the addresses of a host, of which the first is used. Throws as Listener::ResolveTcp does.
+// Returns the addresses of a host; the first of them is used. Throws as Listener::ResolveTcp does.
 Addresses Resolve(const std::string& address, uint16_t port, bool beyond_loopback,
                   const Listener::Texts& texts) {
   addrinfo hints{};
@@ -133,8 +133,8 @@ Listener Listener::Adopt(UniqueFd fd) {
   listener.fd_ = std::move(fd);
   listener.removes_file_ = false;  // until it is known to be ours
   const int flags = ::fcntl(listener.fd_.get(), F_GETFL);
-  // Calls listen again, because clients of a Unix socket are shown the user of the process that
-  // called it last.
+  // Calls listen again, because the kernel shows to clients of a Unix socket the user of the
+  // process that has called it last.
   if (::fcntl(listener.fd_.get(), F_SETFL, flags | O_NONBLOCK) != 0 ||
       ::fcntl(listener.fd_.get(), F_SETFD, FD_CLOEXEC) != 0 ||
       ::listen(listener.fd_.get(), kBacklog) != 0) {
@@ -169,7 +169,8 @@ kj::Promise<void> Listener::Accept(kj::UnixEventPort& events,
 
 kj::Promise<void> Listener::Loop(kj::UnixEventPort& events, kj::UnixEventPort::FdObserver& observer,
                                  std::function<void(UniqueFd, Peer)> accepted) {
-  // Events are edge-triggered: accept until none is pending, or the next connection is never seen.
+  // Events are edge-triggered. If a connection were left pending, no event would report it, so all
+  // are accepted.
   for (;;) {
     UniqueFd fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (fd) {
@@ -185,7 +186,7 @@ kj::Promise<void> Listener::Loop(kj::UnixEventPort& events, kj::UnixEventPort::F
             return Loop(events, observer, std::move(accepted));
           });
     } else if (errno != EINTR && errno != ECONNABORTED) {
-      // No descriptors or memory are left: connections in the backlog can wait.
+      // There are no descriptors or no memory left. New connections wait in the backlog meanwhile.
       LogWarning("can't accept on ", text(), ": ", std::strerror(errno));
       return events.getTimer()
           .afterDelay(100 * kj::MILLISECONDS)

@@ -11,11 +11,11 @@
 
 namespace graphd {
 
-// A listening socket, which is bound when made and accepts once Accept is called. Owned and used by
-// the main thread.
+// A listening socket. It is bound when this object is made, and connections are accepted once
+// Accept is called. Owned and used by the main thread.
 class Listener {
  public:
-  // Texts for the errors of BindTcp, about the option that gave the address.
+  // Parts of the errors of BindTcp that depend on the option which gave the address.
   struct Texts {
     const char* option;
     const char* other_port;       // says where another port can be given
@@ -34,8 +34,9 @@ class Listener {
   // Binds to a Unix socket of this mode, and makes its directory. Replaces the socket file of a
   // daemon that no longer runs; throws Error(kExists) if a running one answers there.
   static Listener BindUnix(const std::string& path, mode_t mode);
-  // Takes over a socket that listens already, as another process has made it. Clients see from now
-  // on that this process listens. Throws Error(kInvalid) if it does not listen.
+  // Takes over a listening socket that another process has made. Clients of a Unix socket are from
+  // now on shown this process as the one that listens. Throws Error(kInvalid) if the socket does
+  // not listen.
   static Listener Adopt(UniqueFd fd);
   // Changes the mode of a socket file, which decides who may connect to it. A failure is logged,
   // with the remedy.
@@ -43,8 +44,8 @@ class Listener {
 
   Listener(Listener&&) = default;
   ~Listener();  // removes the socket file
-  // Decide whether this object removes the socket file: leave the file to somebody else, or take it
-  // over.
+  // LeaveFile leaves the removal of the socket file to somebody else; after TakeFile, this object
+  // removes it.
   void LeaveFile() noexcept { removes_file_ = false; }
   void TakeFile() noexcept { removes_file_ = true; }
 

@@ -48,7 +48,8 @@ void Listeners::ListenOnTcp(const ListenOptions& options) {
     tcp_.emplace(Listener::Adopt(std::move(fd)));
     return;
   }
-  // A socket of the unit that overlaps the wanted address would make listening there fail.
+  // A socket of the unit that has an overlapping address would make listening fail below, so it is
+  // refused first, with a better error.
   RefuseOthers(SocketPath(options.runtime_dir, options.server_name, options.port), wanted.text(),
                /*any=*/false);
   if (UniqueFd kept = TakeKept(kKeptTcp, wanted)) {
@@ -109,7 +110,7 @@ UniqueFd Listeners::TakeKept(const char* name, const ListeningAddress& wanted) {
     if (is_same && (!found.is_unix || IsSocketFile(found.host))) return fd;
     reason = is_same ? StrCat("its file ", found.host, " is gone")
                      : StrCat("it listens on ", found.text());
-    // An earlier process of this daemon has made the file.
+    // This file was made by an earlier process of this daemon.
     if (found.is_unix && !is_same && IsSocketFile(found.host)) ::unlink(found.host.c_str());
   } catch (const Error& error) {
     reason = error.what();
@@ -118,12 +119,14 @@ UniqueFd Listeners::TakeKept(const char* name, const ListeningAddress& wanted) {
           " in place of the one of the previous process: ", reason);
   fd.reset();
   store_.Remove(name);
-  // A new socket may have an address that includes the old one's, which must be closed first.
+  // The address of the new socket may include that of the old one, which must therefore be closed
+  // first.
   store_.Flush();
   return {};
 }
 
-// A failure is only logged: clients then get errors while the daemon is replaced.
+// Gives a socket to the service manager. A failure is only logged; clients then get errors while
+// the daemon is replaced.
 void Listeners::Keep(const char* name, const Listener& listener) {
   if (!DescriptorStore::available()) return;
   LogFailure("giving a socket to the service manager", [&] {

@@ -22,17 +22,18 @@ struct ListenOptions {
   mode_t mode = 0660;  // the mode of the Unix socket
 };
 
-// The sockets on which a daemon listens: those of a socket unit, those that the service manager has
-// kept since the daemon's last process, or new ones, which the service manager then keeps. Clients
-// that connect to a kept socket while no process runs wait for the next one. Owned and used by the
-// main thread.
+// The sockets on which a daemon listens. They come from a socket unit, or the service manager has
+// kept them since the daemon's last process, or they are new; the service manager then keeps them,
+// too. Clients that connect to a kept socket while no process runs wait for the next one. Owned and
+// used by the main thread.
 class Listeners {
  public:
-  // Throws Error(kInvalid), with the remedy, for a socket unit that listens elsewhere than the
-  // options say, and what Listener throws.
+  // Throws what Listener throws, and Error(kInvalid), with the remedy, if the socket unit listens
+  // elsewhere than the options say.
   Listeners(const ListenOptions& options, DescriptorStore& store);
-  // Removes the file of the Unix socket, unless a socket unit has made it, and lets the service
-  // manager close the sockets that it keeps, unless they are left to the next process.
+  // Removes the file of the Unix socket, unless a socket unit has made it, and makes the service
+  // manager close the sockets that it keeps. Does neither for sockets that are left to the next
+  // process.
   ~Listeners();
   Listeners(const Listeners&) = delete;
   Listeners& operator=(const Listeners&) = delete;
@@ -40,26 +41,27 @@ class Listeners {
   Listener* tcp() noexcept { return tcp_ ? &*tcp_ : nullptr; }  // null: not over TCP
   Listener& local() noexcept { return *local_; }
 
-  // Decides whether the sockets that the service manager keeps stay for the next process. They do
-  // not unless this is called.
+  // Decides whether the sockets that the service manager keeps are left to the next process. By
+  // default, they are not.
   void LeaveToNextProcess(bool leave) noexcept;
 
  private:
-  // Moves out the passed socket of an address; empty if there is none.
+  // Moves out the socket unit's socket for an address; returns none if there is none.
   UniqueFd TakeOfUnit(const ListeningAddress& wanted);
-  // Moves out the kept socket of a name, unless it listens elsewhere than wanted.
+  // Moves out the kept socket of a name; returns none if there is none or if it listens elsewhere
+  // than wanted.
   UniqueFd TakeKept(const char* name, const ListeningAddress& wanted);
   void Keep(const char* name, const Listener& listener);
   void ListenOnTcp(const ListenOptions& options);
   void ListenOnUnix(const ListenOptions& options);
-  // Throws Error(kInvalid), with the remedy, if the socket unit has passed a socket that is not
-  // taken. Unix sockets are ignored unless `any`.
+  // Throws Error(kInvalid), with the remedy, if the socket unit has passed a socket that was not
+  // taken. If `any` is false, ignores Unix sockets.
   void RefuseOthers(const std::string& unix_path, const std::string& tcp, bool any) const;
 
   DescriptorStore& store_;
-  std::vector<DescriptorStore::UnitSocket> passed_;  // those that are not taken
+  std::vector<DescriptorStore::UnitSocket> passed_;  // the socket unit's, not taken yet
   std::optional<Listener> tcp_, local_;
-  std::set<std::string> kept_;  // the names of those that the service manager keeps
+  std::set<std::string> kept_;  // names of the sockets that the service manager keeps
   bool leaves_ = false;
 };
 

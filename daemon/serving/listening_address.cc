@@ -19,7 +19,8 @@
 namespace graphd {
 namespace {
 
-// Returns a socket's option that is a number; -1 if it has none.
+// Returns the value of an option of a socket, as a number; -1 if the socket does not have the
+// option.
 int NumberOf(int fd, int option) {
   int value = -1;
   socklen_t length = sizeof value;

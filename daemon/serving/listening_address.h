@@ -16,14 +16,14 @@ struct ListeningAddress {
   uint16_t port = 0;  // 0 for a Unix socket
 
   std::string text() const;  // "127.0.0.1:30050", or the path
-  // Port 0 stands for any port.
+  // Returns whether `other` is this address. If the port here is 0, it may have any port.
   bool Includes(const ListeningAddress& other) const {
     return is_unix == other.is_unix && host == other.host && (port == 0 || port == other.port);
   }
 
   static ListeningAddress Of(const sockaddr* address, unsigned length);
-  // Returns the address at which a socket listens. Throws Error(kInvalid) if it is anything else
-  // than a Unix or TCP socket that listens.
+  // Returns the address at which a socket listens. Throws Error(kInvalid) unless it is a Unix or
+  // TCP socket that listens.
   static ListeningAddress Of(int fd);
 };
 

@@ -16,7 +16,7 @@ inline const char* LogLevelName(LogLevel level) noexcept {
   return kLogLevelNames[static_cast<size_t>(level)];
 }
 
-// Returns the level of this name; none for another text.
+// Returns the level of this name; nothing if no level has this name.
 inline std::optional<LogLevel> LogLevelFromName(std::string_view name) noexcept {
   for (size_t i = 0; i < kLogLevelNames.size(); i++) {
     if (name == kLogLevelNames[i]) return static_cast<LogLevel>(i);

@@ -10,9 +10,9 @@
 
 namespace graphd {
 
-// Watches the thread of an event loop under this name until the promise is dropped. The thread
-// counts progress while the loop turns, and is regarded as hung after `longest` without a turn.
-// Call this on another thread with an event loop.
+// Makes ThreadWatch watch the thread of an event loop under this name until the promise is dropped.
+// The thread counts progress each time the loop turns, and is regarded as hung after `longest`
+// without a turn. Call this on another thread with an event loop.
 kj::Promise<void> BeatOf(LoopThread& loop, std::string name,
                          std::chrono::seconds longest = ThreadWatch::kLongestOfLoop);
 

@@ -87,7 +87,7 @@ void AddGraph(const ServedGraph& graph, MemoryUse& use) {
   }
 }
 
-// Leaves the `most` largest.
+// Sorts by size, and removes all but the `most` largest.
 template <class Uses>
 void KeepLargest(Uses& uses, size_t most) {
   std::stable_sort(uses.begin(), uses.end(),

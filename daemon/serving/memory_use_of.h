@@ -8,9 +8,9 @@
 
 namespace graphd {
 
-// Returns what this process's memory holds: the largest arrays of all versions of the graph and the
-// largest shares of tensors, at most `most` of each, and sums over all. Any thread may call it; it
-// takes some milliseconds per segment.
+// Returns a description of this process's memory: the largest arrays of all versions of the graph
+// and the largest shares of tensors, at most `most` of each, and sums over all. Any thread may call
+// it; it takes some milliseconds per segment.
 MemoryUse MemoryUseOf(const GraphVersions& graphs, const store::TensorHost& tensors, size_t most);
 
 }  // namespace graphd

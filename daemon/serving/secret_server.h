@@ -22,11 +22,11 @@ class SecretServer {
     kj::Own<kj::AsyncIoStream> stream;
     Peer peer;
   };
-  // Makes the handshake on a socket. The peer is then known by the secret alone. The promise fails
-  // with the reason, after the client was told.
+  // Makes the handshake on a socket. Afterwards, the secret alone identifies the peer. The promise
+  // fails with the reason, after the client was told.
   kj::Promise<Accepted> Accept(kj::Own<kj::AsyncIoStream> socket, Peer peer, kj::Timer& timer);
 
-  // Reads a changed file. Connections made with the old secret stay.
+  // Reads the file again if it has changed. Connections made with the old secret stay.
   void CheckFile() { secret_.Refresh(); }
 
  private:

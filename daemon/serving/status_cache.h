@@ -9,8 +9,9 @@
 
 namespace graphd {
 
-// The latest status of the daemon, as long as somebody uses it, so that many clients who ask at the
-// same time cost no more than one: looking at thousands of tensors takes milliseconds. Thread-safe.
+// The latest status of the daemon. It is kept while somebody uses it, so that many clients who ask
+// at the same time cost no more than one: looking at thousands of tensors takes milliseconds.
+// Thread-safe.
 class StatusCache {
  public:
   using StatusPtr = std::shared_ptr<const ServerStatus>;

@@ -22,7 +22,7 @@ void ThreadWatch::Update(Seen& seen, const WatchedThread::State& state, Clock::t
 }
 
 bool ThreadWatch::Check(Clock::time_point now) {
-  // If this thread was not running for a while, the whole process may have been stopped, so no
+  // If this thread was not running for a while, the whole process may have been stopped. No other
   // thread is blamed for this time.
   const bool was_away = now - last_check_ > kLongestOfLoop / 2;
   last_check_ = now;

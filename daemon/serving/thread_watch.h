@@ -10,20 +10,20 @@
 
 namespace graphd {
 
-// Finds watched threads that hang: event loops that serve none of their connections, and threads of
-// pools and of the store that don't get on with their work. Nobody else would notice. Used by the
-// main thread, but for IsAlive().
+// The watch over threads that may hang: event loops that serve none of their connections, and
+// threads of pools and of the store that make no progress with their work. Nobody else would
+// notice. Used by the main thread, except that any thread may call IsAlive().
 class ThreadWatch {
  public:
-  // Event loops count progress, and Check() is called, once per period.
+  // Once per period, each event loop counts progress, and Check() is called.
   static constexpr std::chrono::seconds kPeriod{1};
   // An event loop that counts no progress for this time hangs. The time is far longer than any
   // request takes there.
   static constexpr std::chrono::seconds kLongestOfLoop{10};
-  // The process counts as dead if for this time no check was made that found all threads in order.
+  // The process counts as dead if, for this time, no check has found all threads in order.
   static constexpr std::chrono::seconds kDead{30};
 
-  // Returns whether no thread hangs. Logs each thread that hangs, and when it goes on.
+  // Returns whether no thread hangs. Logs when a thread begins to hang, and when it goes on.
   bool Check(Clock::time_point now = Clock::now());
   // Returns whether the main thread has made a check within the last kDead that found all threads
   // in order. Before the first such check, the process counts as alive. Any thread may call it.
@@ -35,7 +35,7 @@ class ThreadWatch {
     Clock::time_point since;  // the time at which `progress` was new
     bool hangs = false;
   };
-  // Brings what was seen of a thread up to date.
+  // Updates the record of a thread from its present state.
   static void Update(Seen& seen, const WatchedThread::State& state, Clock::time_point now);
 
   std::map<uint64_t, Seen> threads_;  // by WatchedThread::State::id

@@ -15,7 +15,8 @@ TlsServer::TlsServer(const std::string& keys, const std::string& server_name)
 
 kj::Promise<TlsServer::Accepted> TlsServer::Accept(kj::Own<kj::AsyncIoStream> socket, int number,
                                                    Peer peer, kj::Timer& timer) {
-  // Clients that have read the new files meet a server that has read them, too.
+  // The files are checked before each handshake: a client that has read new files needs a server
+  // that has read them, too.
   CheckFiles();
   const std::string who = "the client at " + peer.text;
   return AcceptTls(kj::mv(socket), keys_.Current(), who, timer,
@@ -26,7 +27,8 @@ kj::Promise<TlsServer::Accepted> TlsServer::Accept(kj::Own<kj::AsyncIoStream> so
         const std::string name = stream->session().peer_name();
         const std::string serial = stream->session().peer_serial();
         auto entry = living_.Add(serial, name, number);
-        // The list may have changed after the handshake began, and before the entry was added.
+        // The list of revoked certificates may have changed during the handshake, before the entry
+        // was added.
         KJ_REQUIRE(!keys_.Current()->revoked->Has(serial), "the certificate is revoked");
         peer.certificate = name;
         peer.uid.reset();

@@ -24,14 +24,14 @@ class TlsServer {
     Peer peer;
     std::unique_ptr<LivingCertificates::Entry> entry;  // to be destroyed before the stream
   };
-  // Makes the handshake on a socket with this descriptor. The peer is then known by its certificate
-  // alone. The promise fails with the reason, after the client was told.
+  // Makes the handshake on a socket with the descriptor `number`. Afterwards, the certificate alone
+  // identifies the peer. The promise fails with the reason, after the client was told.
   kj::Promise<Accepted> Accept(kj::Own<kj::AsyncIoStream> socket, int number, Peer peer,
                                kj::Timer& timer);
 
   // Reads changed files, and closes connections whose certificate is revoked now.
   void CheckFiles();
-  // The time between two calls of CheckFiles that is short enough to close the connections of a
+  // The period at which CheckFiles is called. It is short enough to close the connections of a
   // revoked certificate within a second.
   static constexpr uint64_t kCheckMs = 250;
 

@@ -26,7 +26,7 @@ UvBridge::UvBridge(kj::UnixEventPort& port, uv_loop_t* loop)
 void UvBridge::Kick() {
   if (kicked_ || in_uv_) return;
   kicked_ = true;
-  // Run last in the queue, so that a busy libuv loop never starves RPC.
+  // The turn runs last in the queue, so that a busy libuv loop does not keep RPC from running.
   kicks_.add(kj::evalLast([this] {
     kicked_ = false;
     Turn();

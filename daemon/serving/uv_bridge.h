@@ -6,16 +6,16 @@
 
 namespace graphd {
 
-// A bridge that runs a libuv loop inside a KJ event loop, on one thread: libuv provides signals,
-// timers, children and its thread pool, KJ provides RPC. KJ 0.9 can't be embedded the other way
-// round (it offers no pollable descriptor). Three rules, each with a test:
-//  - KJ observes libuv's descriptor edge-triggered, while libuv's watchers behind it are
-//    level-triggered: after each turn the descriptor is polled, and while it is still readable
-//    another turn follows;
-//  - handles made or started outside libuv callbacks take effect in the next turn only: call
-//  Kick();
-//  - a libuv loop without active handles asks to be run at once, for ever: then nothing is
-//    scheduled.
+// A bridge that runs a libuv loop inside a KJ event loop, on one thread. libuv provides signals,
+// timers, children and its thread pool; KJ provides RPC. KJ 0.9 can't be embedded into libuv,
+// because it offers no descriptor that libuv could poll. The bridge follows three rules, each of
+// which has a test:
+//  - KJ observes libuv's descriptor edge-triggered, but libuv's watchers behind it are
+//    level-triggered. After each turn, the descriptor is therefore polled, and another turn
+//    follows if it is still readable.
+//  - Handles that are made or started outside libuv callbacks take effect in the next turn only,
+//    so Kick() must be called.
+//  - A libuv loop without active handles always asks to be run at once. Nothing is then scheduled.
 // Used and destroyed on the thread of the KJ loop.
 class UvBridge final : private kj::TaskSet::ErrorHandler {
  public:

@@ -37,7 +37,7 @@ void FairPushes::ForgetIdle() {
 
 void FairPushes::SubmitNext() {
   MutexLock lock(mutex_);
-  // The store may call `done` at once, and so this function again.
+  // The store may call `done` at once, and `done` calls this function again.
   if (submitting_) return;
   submitting_ = true;
   ForgetIdle();

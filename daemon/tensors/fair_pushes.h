@@ -15,20 +15,21 @@ namespace graphd {
 
 // The queue through which the pushes of all jobs are passed to the store, which applies them in the
 // order in which it gets them. While several jobs push, each of them has only one push, or a few
-// small ones, in the store, and its other pushes wait here. A push therefore does not wait for much
-// that other jobs have sent, and jobs share the bytes pushed evenly. Pushes of one job stay in
-// order. Thread-safe: one mutex, which is not held while the store is called.
+// small ones, in the store, and its other pushes wait here. A push therefore waits for little data
+// of other jobs, and jobs share the rate of pushed bytes by their weights (FairQueue). Pushes of
+// one job stay in order. Thread-safe: one mutex, which is not held while the store is called.
 class FairPushes : public std::enable_shared_from_this<FairPushes> {
  public:
   using Done = store::Pipeline::Done;
-  // Passes a push to the store. Calls `done` when it is done, or throws. Must not wait.
+  // Passes a push to the store, which calls `done` when the push is done. May throw instead. Must
+  // not wait.
   using Submit = std::function<void(Done done)>;
 
-  // The maximum bytes of a job's pushes in the store while no other job pushes, and while other
-  // jobs push. A single push may be larger.
+  // The maximum bytes of a job's pushes in the store: kAloneBytes while no other job pushes, else
+  // kSharedBytes. A single push may be larger.
   static constexpr size_t kAloneBytes = size_t{32} << 20;
   static constexpr size_t kSharedBytes = size_t{1} << 20;
-  // The time after its last push for which a job still counts as pushing, because a trainer
+  // A job counts as pushing until this time after its last push has passed, because a trainer
   // computes between two steps.
   static constexpr double kRecentSeconds = 2;
 

@@ -11,7 +11,8 @@
 namespace graphd {
 namespace {
 
-// Hashes fixed-size numbers before the job's id, so that no two inputs are the same text.
+// Hashes the job's id after numbers of fixed size, so that two different inputs are never the same
+// bytes.
 store::ClientId HashOf(uint8_t kind, const std::string& job, uint32_t table,
                        const store::ClientId& client) {
   std::vector<unsigned char> text;

@@ -94,14 +94,15 @@ void StepGate::AddPart(const store::TensorHost::SharePtr& share, const std::stri
   MutexLock lock(gate->mutex);
   if (gate->over) Throw(ErrorCode::kUnavailable, "step: job ", job, " has left");
   if (trainer.attempt < gate->attempt) throw StartedAgain(job, gate->attempt);
-  // A push under way, perhaps one that waits for a checkpoint, may still fail: only the store's own
-  // sequence number says that a step was applied.
+  // A push under way, such as one that waits for a checkpoint, may still fail. Only the sequence
+  // number in the store proves that a step was applied.
   const auto pushed = gate->pushed.lock();
   if (pushed && pushed->push.sequence == number && pushed->Add(done)) return;
   const uint64_t under_way = pushed && !pushed->IsOver() ? pushed->push.sequence : 0;
   const uint64_t last = LastStep(share, job);
   if (number <= last) {
-    // The step was pushed before but may not be done: an empty push of its number waits for it.
+    // The step was pushed before, but its push may not be done. An empty push of the same number
+    // waits for it.
     Step repeated{share, rule, {}};
     repeated.parts[rank] = {Part{{}, {}, nullptr, part.account, part.share}, std::move(done), 0};
     lock.Unlock();
@@ -133,7 +134,8 @@ void StepGate::AddPart(const store::TensorHost::SharePtr& share, const std::stri
   gate->steps.erase(number);
   const auto joined = Join(*gate, job, number, complete);
   gate->pushed = joined;
-  // Push without the gate's mutex: a push may wait for memory, and TrainerLeft waits for the mutex.
+  // The gate's mutex is not held during the push, which may wait for memory: TrainerLeft would
+  // wait, too.
   const MutexLock pushing(gate->pushing);
   lock.Unlock();
   Push(joined);
@@ -153,8 +155,7 @@ std::shared_ptr<StepGate::JoinedStep> StepGate::Join(Gate& gate, const std::stri
     callbacks.push_back(std::move(waiting.done));
   }
   auto joined = std::make_shared<JoinedStep>(std::move(callbacks));
-  // The limit is not applied, because the parts, which are charged, too, are freed when the caller
-  // of this function returns.
+  // The limit is not applied, because the caller soon frees the parts, which are charged, too.
   joined->charge = MemoryCharge(account);
   joined->charge.AddAnyway(rows * sizeof(int64_t) + bytes);
   joined->rows.reserve(rows);
@@ -183,8 +184,8 @@ void StepGate::Push(const std::shared_ptr<JoinedStep>& joined) {
       host.Submit(joined->job, joined->share, joined->push, done);
     };
     const auto done = [joined](const Error* error) { joined->Done(error); };
-    // Reading and writing rows may wait for memory if it is bounded, and then no other push may
-    // wait behind this one.
+    // If memory is bounded, this push may wait for memory, and must not make other pushes wait
+    // behind it. It therefore bypasses the queue.
     if (host_.memory_is_bounded()) return submit(done);
     pushes_->Run(joined->push.share, joined->payload.size(), submit, done);
   } catch (const Error& error) {

@@ -17,14 +17,15 @@
 namespace graphd {
 
 // The gate of synchronous steps. Every trainer of a job adds its part of a step. When all parts
-// have arrived, they are pushed as one push, in the order of ranks, so that the result does not
-// depend on the order of arrival. This is bulk synchronous parallelism (Valiant, "A bridging model
-// for parallel computation", 1990): no reader sees a step before every trainer has added its part.
-// Owned by the main thread. Thread-safe: one mutex for each job's steps of a table, and one for the
-// map of these steps.
+// have arrived, they are pushed to the store as one push, in the order of ranks, so that the result
+// does not depend on the order of arrival. This is bulk synchronous parallelism (Valiant, "A
+// bridging model for parallel computation", 1990): no reader sees a step before every trainer has
+// added its part. Owned by the main thread. Thread-safe: one mutex for each job's steps of a table,
+// and one for the map of these steps.
 class StepGate {
  public:
-  // The part of a step that one trainer sends: rows of the partition, and a payload as in Push.
+  // The part of a step that one trainer sends: rows of the partition, and a payload as in
+  // store::Push.
   struct Part {
     std::vector<int64_t> rows;
     std::span<const std::byte> payload;
@@ -51,11 +52,11 @@ class StepGate {
       : host_(host), pushes_(std::move(pushes)) {}
 
   // Adds a trainer's part of a step. Calls `done`, as Pipeline::Done, when the whole step has been
-  // pushed; at once if the step was pushed before; with Error(kUnavailable) when a trainer leaves.
-  // A part that is added again replaces the first, whose `done` is dropped. Throws Error(kInvalid)
-  // for a step that is not the next one or an update rule that differs from the other trainers',
-  // Error(kOverloaded), Error(kUnavailable) for a job that is not attached, Error(kDenied) if a
-  // later attempt of the job has begun, and what TensorHost::Submit throws.
+  // pushed (at once if it was pushed before), or with Error(kUnavailable) when a trainer leaves. A
+  // part that is added again replaces the first, whose `done` is dropped. Throws Error(kInvalid)
+  // for a step that is not the next one, or for an update rule that differs from the other
+  // trainers', Error(kOverloaded), Error(kUnavailable) for a job that is not attached,
+  // Error(kDenied) if a later attempt of the job has begun, and what TensorHost::Submit throws.
   void AddPart(const store::TensorHost::SharePtr& share, const std::string& job,
                const Trainer& trainer, const UpdateRule& rule, uint64_t step, Part part,
                store::Pipeline::Done done);
@@ -63,8 +64,8 @@ class StepGate {
   uint64_t LastStep(const store::TensorHost::SharePtr& share, const std::string& job) const;
   void OnJobJoined(const std::string& job);
   void TrainerLeft(const std::string& job, int rank);
-  // Drops the parts of earlier attempts, and refuses parts of earlier attempts that arrive from now
-  // on, because a thread may have begun to add a part before its trainer's connection was closed.
+  // Drops the parts of earlier attempts, and refuses any that arrive later: a thread may have begun
+  // to add a part before its trainer's connection was closed.
   void OnAttemptBegun(const std::string& job, uint32_t attempt);
   void OnJobLeft(const std::string& job);
 
@@ -105,9 +106,9 @@ class StepGate {
 
   store::TensorHost& host_;
   const std::shared_ptr<FairPushes> pushes_;
-  Mutex mutex_;  // taken before a gate's
+  Mutex mutex_;  // locked before a gate's mutex
   struct Job {
-    // The bytes of its parts that wait.
+    // The bytes of the job's parts that wait.
     std::shared_ptr<std::atomic<size_t>> waiting_bytes = std::make_shared<std::atomic<size_t>>(0);
     uint32_t attempt = 0;
   };

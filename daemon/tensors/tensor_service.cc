@@ -19,11 +19,11 @@ using store::TensorHost;
 
 // Bytes per slice of a read.
 constexpr size_t kReadSliceBytes = size_t{1} << 20;
-// The cost of a row beyond its bytes, in the unit of RequestContext::Execute: a random memory
-// access.
+// The cost of a row besides its bytes: a random memory access, expressed in bytes as
+// RequestContext::Execute counts them.
 constexpr size_t kWorkPerRow = 64;
-// The part of a job's share of memory that memory for pushes may take; clients that get none send
-// payloads in messages.
+// The part of a job's share of memory that memory for pushes may take. Clients that get no such
+// memory send payloads in messages.
 constexpr double kPushMemoryPart = 0.5;
 // A push that waits this long makes the session check the store for trouble.
 constexpr auto kStallCheckInterval = 5 * kj::SECONDS;
@@ -32,8 +32,8 @@ constexpr auto kPreparationCheckInterval = 2 * kj::MILLISECONDS;
 
 std::string NameOf(const TensorHost::SharePtr& share) { return share->record.spec.name; }
 
-// The result of TensorHost::Open on its way to the client. If the client disconnects before it is
-// answered, it will not fill the tensor, so the destructor gives that up for it.
+// The result of TensorHost::Open on its way to the client, which may have to fill the tensor. If
+// the client disconnects before it is answered, the destructor gives up the filling in its place.
 struct PendingOpen {
   TensorHost& host;
   TensorHost::Caller caller;
@@ -61,7 +61,8 @@ Completion NewCompletion() {
 
 }  // namespace
 
-// A checked request to change rows; owns its ids and its payload, or keeps their owner, until done.
+// A checked request to change rows. Until it is done, it owns its ids, and owns its payload or
+// keeps the payload's owner.
 struct TensorService::RowChange {
   TensorHost::SharePtr share;
   WireIds ids;
@@ -96,7 +97,7 @@ void TensorService::ReadPayload(capnp::Data::Reader payload, wire::SharedPayload
                                 RowChange& change) {
   if (shared.getMemory() != 0) {
     if (push_memory_ == nullptr || shared.getMemory() != push_memory_id_) {
-      // The session of that memory was lost; the client sends the payload again.
+      // The session to which that memory belonged was lost; the client sends the payload again.
       Throw(ErrorCode::kUnavailable, "the payload is in memory of another session");
     }
     const uint64_t offset = shared.getOffset(), bytes = shared.getBytes();
@@ -122,8 +123,9 @@ kj::Promise<void> TensorService::SharePushMemory(PushMemoryContext context, cons
   requests_.RequireUnixSocket();
   auto count = requests_.CountCapability();
   if (push_memory_ == nullptr) {
-    // The memory has an account of its own, because a connection to whose account nothing is
-    // charged can always send short messages, and it should keep that right.
+    // The memory has an account of its own. If it were charged to the connection's account, the
+    // connection would lose a right: one with nothing charged to its account can always send short
+    // messages.
     const auto& account = requests_.buffers()->account();
     MemoryCharge charge;
     if (account != nullptr) {
@@ -186,7 +188,8 @@ kj::Promise<void> TensorService::Push(PushContext context, const RequestPtr& req
                  host.Submit(job, change->share, change->push,
                              [change, next](const Error* error) { next(error); });
                };
-               // A push that waits for memory must keep no other one waiting.
+               // A push that may wait for memory bypasses the queue, so that no other push waits
+               // behind it.
                if (host.memory_is_bounded()) return submit(done);
                request->SetState(RequestState::kWaitsForTurn);
                pushes.Run(share, change->push.payload.size(), submit, done);
@@ -308,8 +311,8 @@ kj::Promise<void> TensorService::OpenTensor(OpenTensorContext context, const Req
           opened->opened = opened->host.Open(opened->caller, part, spec, create && may_write,
                                              fills && may_write);
         } catch (const Error& error) {
-          // A reader may open a tensor that exists. If it does not exist, the error is that a
-          // reader may not create tensors.
+          // A reader may open a tensor that exists. If it does not exist, a reader gets the error
+          // that readers may not create tensors.
           if (create && error.code() == ErrorCode::kNotFound) {
             access.Require(peer, Role::kWriter, "create tensors");
           }
@@ -390,7 +393,7 @@ kj::Promise<void> TensorService::LastStep(LastStepContext context, const Request
 
 kj::Promise<void> TensorService::ListTensors(ListTensorsContext context,
                                              const RequestPtr& request) {
-  // Thousands of tensors take many milliseconds.
+  // Listing thousands of tensors takes many milliseconds, so it is done on a pool.
   auto all = std::make_shared<std::vector<TensorShare>>();
   return requests_
       .RunOn(requests_.pools().compute, request, 1,

@@ -46,8 +46,8 @@ class TensorService {
   using PushMemoryContext =
       capnp::CallContext<wire::Session::PushMemoryParams, wire::Session::PushMemoryResults>;
 
-  // All outlive the service; `member` is the client, `meta` describes the version of the graph that
-  // it uses.
+  // All arguments outlive the service. `member` is the client; `meta` describes the version of the
+  // graph that it uses.
   TensorService(RequestContext& requests, store::TensorHost& host, StepGate& steps,
                 FairPushes& pushes, const JobRegistry::Membership& member,
                 std::shared_ptr<const GraphMeta> meta)
@@ -73,8 +73,8 @@ class TensorService {
   kj::Promise<void> PrepareState(PrepareStateContext context, const RequestPtr& request);
   kj::Promise<void> ListTensors(ListTensorsContext context, const RequestPtr& request);
   kj::Promise<void> DropTensor(DropTensorContext context, const RequestPtr& request);
-  // Shares the memory that the client writes payloads to. The first call creates it, and charges it
-  // to the client's job.
+  // Gives the client the memory to which it writes payloads. The first call creates it, and charges
+  // it to the client's job.
   kj::Promise<void> SharePushMemory(PushMemoryContext context, const RequestPtr& request);
 
  private:
@@ -85,15 +85,15 @@ class TensorService {
   std::shared_ptr<RowChange> ReadChange(const Params& params);
   void ReadPayload(capnp::Data::Reader payload, wire::SharedPayload::Reader shared,
                    RowChange& change);
-  // Runs slices that touch rows of tensors: on `pool` if they may have to wait for memory, else as
-  // RequestContext::Execute.
+  // Runs slices that touch rows of tensors: on `pool` if they may have to wait for memory, and
+  // otherwise as RequestContext::Execute does.
   kj::Promise<void> ExecuteOnRows(const RequestPtr& request, ComputePool& pool, size_t work,
                                   size_t num_slices, ComputePool::Slice run);
-  // Returns a promise that is never fulfilled. Once the store has stalled for seconds, the promise
-  // fails with the reason, so that the client learns why no answer came.
+  // Returns a promise that is never fulfilled. It fails, with the reason, once the store has
+  // stalled for seconds, so that the client learns why no answer came.
   kj::Promise<void> FailIfStalled(std::string tensor);
-  // Returns a promise that is fulfilled when the table's memory is prepared, when it is dropped, or
-  // at `end`.
+  // Returns a promise that is fulfilled when the table's memory is prepared, when the table is
+  // dropped, or at `end`.
   kj::Promise<void> WhenPrepared(WeakTable table, kj::TimePoint end);
   store::TensorHost::Caller caller() const;
   // Runs work() on the pool `records`, then answer(results) on this thread.
@@ -107,7 +107,7 @@ class TensorService {
   FairPushes& pushes_;
   const JobRegistry::Membership& member_;
   const std::shared_ptr<const GraphMeta> meta_;
-  // The memory that the client writes payloads to; null until it asks for it.
+  // The memory to which the client writes payloads; null until the client asks for it.
   std::shared_ptr<PushMemory> push_memory_;
   MemoryCharge push_memory_charge_;
   uint64_t push_memory_id_ = 0;

@@ -8,7 +8,7 @@
 
 namespace graphd {
 
-// The use of a certificate, which its extensions state.
+// The purpose of a certificate, which its extensions state.
 enum class CertificateKind { kAuthority, kServer, kClient, kOther };
 
 // Returns "authority", "server", "client" or "other".
@@ -18,7 +18,7 @@ const char* CertificateKindName(CertificateKind kind);
 class Certificate {
  public:
   explicit Certificate(X509Ptr x509) : x509_(std::move(x509)) {}
-  // Parses the first certificate of a PEM text. Throws Error(kInvalid), which names `where`.
+  // Parses the first certificate in a PEM text. Throws Error(kInvalid), which names `where`.
   static Certificate FromPem(const std::string& pem, const std::string& where);
   std::string ToPem() const;
 
@@ -48,7 +48,8 @@ class PrivateKey {
   static PrivateKey Generate();
   // Parses a PEM text without a passphrase. Throws Error(kInvalid), which names `where`.
   static PrivateKey FromPem(const std::string& pem, const std::string& where);
-  // Returns the key in a PEM text that belongs to the certificate; nothing if there is none.
+  // Returns the private key in a PEM text that belongs to the certificate; nothing if there is
+  // none.
   static std::optional<PrivateKey> Find(const std::string& pem, const Certificate& certificate);
   std::string ToPem() const;
   // Returns whether the certificate is for this key.

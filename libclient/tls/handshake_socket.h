@@ -16,14 +16,14 @@ inline constexpr std::chrono::seconds kHandshakeLimit{10};
 // interrupted while they wait.
 class HandshakeSocket {
  public:
-  // Messages name the server by `peer` and the handshake by `handshake` ("the TLS handshake").
+  // In messages, `peer` names the server and `handshake` the handshake ("the TLS handshake").
   // `option` is the option that a daemon needs for this handshake ("--keys"). A timeout longer than
   // kHandshakeLimit is shortened to it.
   HandshakeSocket(int fd, std::string peer, std::string handshake, std::string option,
                   std::chrono::milliseconds timeout);
 
-  // Send all bytes, and receive at least one. Throw Error(kUnavailable) if the peer closes the
-  // connection or the network fails, and Error(kDeadline).
+  // Send sends all bytes; Receive waits for at least one byte. Both throw Error(kUnavailable) if
+  // the peer closes the connection or the network fails, and Error(kDeadline).
   void Send(std::span<const std::byte> bytes);
   size_t Receive(std::span<std::byte> room);
 

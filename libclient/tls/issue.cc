@@ -16,7 +16,8 @@ constexpr int kSerialBytes = 16;
 
 void RequireMade(bool done) { RequireDone(done, "can't make a certificate"); }
 
-// Sets a random serial number, so that certificates of different authorities differ, too.
+// Sets a random serial number, so that certificates of different authorities have different ones,
+// too.
 void SetSerial(X509* x509) {
   unsigned char bytes[kSerialBytes];
   RequireMade(RAND_bytes(bytes, sizeof bytes) == 1);
@@ -45,7 +46,7 @@ void AddExtension(X509* x509, X509* issuer, int nid, const char* value) {
   RequireMade(done);
 }
 
-// Makes a certificate for `key` without extensions and signature.
+// Makes a certificate for `key` that has no extensions and no signature yet.
 X509Ptr NewCertificate(const PrivateKey& key, const std::string& name, int days) {
   X509Ptr x509(X509_new());
   RequireMade(x509 != nullptr);

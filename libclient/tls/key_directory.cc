@@ -16,22 +16,22 @@ namespace graphd {
 namespace {
 
 constexpr size_t kMaxBytes = size_t{1} << 20;
-// Limits how often ReadPair reads a pair again if somebody replaces it all the time.
+// The number of times that ReadPair reads a pair, at most, if somebody replaces it all the time.
 constexpr int kMaxReadings = 100;
 
-// Returns the bits of a mode that do no harm although they give others access to a file or
-// directory. In a directory of root with the sticky bit, nobody can replace the files of somebody
-// else. A file of root may be read by its group, because root has chosen the group and the mode.
-// This is allowed only if this process does not run as root and thus reads the file as a member of
-// that group. Kubernetes mounts Secrets in this way.
+// Returns those bits of a mode that do no harm, although they give others access to a file or
+// directory. There are two cases. In a directory of root with the sticky bit, nobody can replace
+// the files of somebody else. A file of root may be read by its group, because root has chosen the
+// group and the mode; this is allowed only if this process does not run as root, and thus reads the
+// file as a member of that group. Kubernetes mounts Secrets in this way.
 mode_t HarmlessBits(const struct stat& info) {
   if (info.st_uid != 0) return 0;
   if (S_ISDIR(info.st_mode)) return (info.st_mode & S_ISVTX) != 0 ? 022 : 0;
   return ::geteuid() != 0 ? S_IRGRP : 0;
 }
 
-// Throws unless only this process's user and root can change the file and, if it is private, read
-// it.
+// Throws unless only this process's user, root and the user `trusted` can change the file and, if
+// it is private, read it.
 void CheckPrivacy(const struct stat& info, const std::string& path, mode_t forbidden,
                   uid_t trusted) {
   if (info.st_uid != ::geteuid() && info.st_uid != 0 && info.st_uid != trusted) {
@@ -129,7 +129,7 @@ KeyPair KeyDirectory::ReadPair(const std::string& name) const {
     if (auto key = PrivateKey::Find(keys, certificate)) {
       return {std::move(certificate), std::move(*key)};
     }
-    // The pair may have been replaced meanwhile.
+    // Somebody may have replaced the pair between the two reads.
     if (attempt < kMaxReadings && Read(name + ".pem") != pem) continue;
     PrivateKey::FromPem(keys, key_path);  // throws if there is none
     Throw(ErrorCode::kInvalid, key_path, " is not the private key of ", certificate_path,
@@ -143,7 +143,7 @@ void KeyDirectory::WritePair(const std::string& name, const KeyPair& pair) const
   try {
     old_key = ReadPair(name).key.ToPem();
   } catch (const Error&) {
-    // There is no pair that anybody could use.
+    // There is no old pair that anybody could use.
   }
   Write(name + ".key", key + old_key);
   Write(name + ".pem", pair.certificate.ToPem());

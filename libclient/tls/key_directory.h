@@ -31,24 +31,24 @@ class KeyDirectory {
   std::string PathOf(const std::string& file) const { return path_ + "/" + file; }
   bool Has(const std::string& file) const;
 
-  // Returns the text of a file. Throws Error(kNotFound) with the remedy if it is missing, and
+  // Returns the text of a file. Throws Error(kNotFound) with the remedy if it is missing. Throws
   // Error(kDenied) if the file or its directory belongs to a user other than this process's or
-  // root, or if others may change it or, for a private key (".key"), read it. Root may also read
-  // files of the directory's owner.
+  // root, or if others may change one of them or may read a private key (".key"). If this process
+  // runs as root, the file may also belong to the directory's owner.
   std::string Read(const std::string& file) const;
-  // Writes a file that only its owner can read, and makes the directory. A file that root writes is
-  // given to the directory's owner, who may be the user of a daemon. Readers see either the old or
-  // the new file.
+  // Writes a file that only its owner can read, and makes the directory if it is missing. A file
+  // that root writes is given to the directory's owner, who may be the user of a daemon. Readers
+  // see either the old or the new file.
   void Write(const std::string& file, const std::string& text) const;
-  // Returns the certificate in NAME.pem and its private key, which is one of those in NAME.key.
-  // Throws what Read throws, and Error(kInvalid) for files that do not fit each other.
+  // Returns the certificate in NAME.pem and its private key, which is one of the keys in NAME.key.
+  // Throws what Read throws, and Error(kInvalid) if the files do not fit each other.
   KeyPair ReadPair(const std::string& name) const;
   // Replaces NAME.pem and NAME.key. At every moment, and even if the process is killed, the files
   // have a certificate and its key: until the certificate is replaced, NAME.key has both the new
-  // key and the old one. Files that ReadPair refuses are replaced without this care.
+  // key and the old one. This does not hold if the old files are a pair that ReadPair refuses.
   void WritePair(const std::string& name, const KeyPair& pair) const;
 
-  // Returns numbers that change when one of the files is written or replaced.
+  // Returns numbers that change whenever one of the files is written or replaced.
   std::vector<int64_t> Version(const std::vector<std::string>& files) const;
 
  private:
@@ -56,11 +56,11 @@ class KeyDirectory {
 };
 
 // Returns the text of a file with the checks of KeyDirectory::Read. `remedy` ends the error for a
-// missing file. A private file that belongs to root may have the mode 0640 if this process does not
-// run as root, and a directory that belongs to root may have the mode 1777: this is how Kubernetes
-// mounts a Secret.
+// missing file. Two things are allowed because Kubernetes mounts a Secret in this way: a private
+// file that belongs to root may have the mode 0640 if this process does not run as root, and a
+// directory that belongs to root may have the mode 1777.
 std::string ReadGuarded(const std::string& path, bool is_private, const std::string& remedy);
-// Returns numbers that change when the file is written or replaced.
+// Returns numbers that change whenever the file is written or replaced.
 std::vector<int64_t> VersionOf(const std::string& path);
 
 }  // namespace graphd

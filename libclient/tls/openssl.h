@@ -26,14 +26,14 @@ using SslPtr = std::unique_ptr<SSL, OpenSslFree<SSL_free>>;
 using SslContextPtr = std::unique_ptr<SSL_CTX, OpenSslFree<SSL_CTX_free>>;
 
 // Initialises OpenSSL without its cleanup at exit, which would run while other threads may still
-// use it. Called before any other function of OpenSSL.
+// use OpenSSL. Called before any other function of OpenSSL.
 void InitializeOpenSsl();
 
-// Returns the newest error of this thread's queue, which it clears.
+// Returns the newest error in this thread's queue of errors as text, and clears the queue.
 std::string TakeOpenSslError();
 // Throws Error(kInternal) "<what>: <OpenSSL's error>".
 [[noreturn]] void ThrowOpenSsl(const std::string& what);
-// Throws Error(kInternal) "<what>: <OpenSSL's error>" unless a call has `done` what it should.
+// Throws Error(kInternal) "<what>: <OpenSSL's error>" if `done`, the success of a call, is false.
 void RequireDone(bool done, const char* what);
 
 }  // namespace graphd

@@ -37,7 +37,7 @@ class OpenSslCipher final : public RecordCipher {
     const size_t content = sealed.size() - kTagBytes - 1;
     Update(Bytes(to), sealed.data(), content);
     Update(Bytes(&type), sealed.data() + content, 1);
-    // OpenSSL takes the tag through a pointer that is not const, and only reads it.
+    // OpenSSL takes the tag through a pointer that is not const, but only reads it.
     auto* const tag = const_cast<unsigned char*>(Bytes(sealed.data() + content + 1));
     Require(EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_SET_TAG, kTagBytes, tag) == 1);
     int count = 0;

@@ -7,7 +7,7 @@
 
 namespace graphd {
 
-// AES-128 in Galois/counter mode with one key, for records of TLS 1.3. Not thread-safe.
+// AES-128 in Galois/counter mode with one key, which protects records of TLS 1.3. Not thread-safe.
 class RecordCipher {
  public:
   static constexpr size_t kKeyBytes = 16, kNonceBytes = 12, kTagBytes = 16, kHeaderBytes = 5;
@@ -15,13 +15,14 @@ class RecordCipher {
   using Nonce = std::array<unsigned char, kNonceBytes>;
 
   virtual ~RecordCipher() = default;
-  // Encrypts the content and then its type to `to`, and appends the tag, which also protects the
-  // kHeaderBytes of the header. `to` has room for the content and kTagBytes + 1 more bytes.
+  // Encrypts the content followed by its type, writes them to `to`, and appends the tag. The tag
+  // also protects the header, which has kHeaderBytes. `to` has room for the content and kTagBytes +
+  // 1 more bytes.
   virtual void Encrypt(const Nonce& nonce, const std::byte* header,
                        std::span<const std::byte> content, std::byte type, std::byte* to) = 0;
-  // Decrypts what Encrypt has made: all bytes but the last to `to`, and the last one to `type`.
-  // Returns false if the tag is not right; what was written is then worthless. `sealed` has more
-  // than kTagBytes bytes.
+  // Decrypts the output of Encrypt: writes all bytes but the last to `to`, and the last one to
+  // `type`. Returns false if the tag is wrong; the written bytes must then not be used. `sealed`
+  // has more than kTagBytes bytes.
   virtual bool Decrypt(const Nonce& nonce, const std::byte* header,
                        std::span<const std::byte> sealed, std::byte* to, std::byte& type) = 0;
 };

@@ -15,7 +15,8 @@ namespace {
 using KdfPtr = std::unique_ptr<EVP_KDF, OpenSslFree<EVP_KDF_free>>;
 using KdfContextPtr = std::unique_ptr<EVP_KDF_CTX, OpenSslFree<EVP_KDF_CTX_free>>;
 
-// The bytes with which an encrypted record begins: it poses as application data of TLS 1.2.
+// The bytes with which an encrypted record begins. By them, it looks like application data of TLS
+// 1.2.
 constexpr std::byte kRecordStart[] = {std::byte{23}, std::byte{3}, std::byte{3}};
 
 // Bytes that are overwritten when nobody needs them any longer.
@@ -33,7 +34,7 @@ void Expand(const RecordProtection::Secret& secret, std::string_view label,
   require(kdf != nullptr);
   const KdfContextPtr context(EVP_KDF_CTX_new(kdf.get()));
   require(context != nullptr);
-  // OpenSSL takes parameters through pointers that are not const, and only reads them.
+  // OpenSSL takes parameters through pointers that are not const, but only reads them.
   const auto octets = [](const char* name, const void* data, size_t size) {
     return OSSL_PARAM_construct_octet_string(name, const_cast<void*>(data), size);
   };
@@ -109,7 +110,7 @@ std::optional<RecordProtection::Opened> RecordProtection::Open(std::span<const s
   size_t bytes = record.size() - kOverhead;
   std::byte type{};
   if (!cipher_->Decrypt(NextNonce(), record.data(), record.subspan(kHeaderBytes), to, type)) {
-    OPENSSL_cleanse(to, bytes);  // nobody vouches for it
+    OPENSSL_cleanse(to, bytes);  // nobody may use it
     return std::nullopt;
   }
   // Zeros after the type are padding, which graphd never sends.

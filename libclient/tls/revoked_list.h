@@ -5,12 +5,12 @@
 
 namespace graphd {
 
-// The certificates that nobody may use any more. As text, each line has a serial number in
-// hexadecimal digits and the name of the certificate, for people; empty lines and lines that begin
+// The certificates that nobody may use any more. In its text, each line has a serial number in
+// hexadecimal digits and, for people, the name of the certificate. Empty lines and lines that begin
 // with '#' are skipped.
 class RevokedList {
  public:
-  // Throws Error(kInvalid) with `where`, the line and the remedy.
+  // Parses the text. Throws Error(kInvalid) with `where`, the line and the remedy.
   static RevokedList Parse(const std::string& text, const std::string& where);
   std::string ToText() const;
 

@@ -26,7 +26,7 @@ std::array<std::byte, kHelloBytes> Hello(const SecretNonce& nonce) {
   return bytes;
 }
 
-// Returns whether bytes can be the beginning of a hello.
+// Returns whether these bytes can be the beginning of a hello (the first message of either side).
 bool BeginsHello(const std::byte* bytes, size_t count) {
   return std::memcmp(bytes, kSecretMagic.data(), std::min(count, kSecretMagic.size())) == 0;
 }
@@ -50,8 +50,8 @@ void ConnectWithSecret(int fd, const SharedSecret& secret, const std::string& se
   std::copy_n(challenge.begin() + kNonceAt, theirs.size(), theirs.begin());
   const SecretProof expected = secret.Prove(SecretSide::kServer, server_name, mine, theirs);
   if (!EqualProofs(expected, std::span(challenge).last<sizeof(SecretProof)>())) {
-    // A wrong proof tells the server that this client does not trust it. A failure to send it does
-    // not matter.
+    // A wrong proof tells the server that this client does not trust it. It does not matter if it
+    // can't be sent.
     try {
       socket.Send(SecretProof{});
     } catch (const Error&) {
@@ -124,7 +124,7 @@ kj::Promise<void> Challenge(Challenging& c) {
         const bool right = EqualProofs(c.expected, c.answer);
         c.verdict = right ? kSecretWelcome : kSecretRefused;
         return kj::evalNow([&c] { return c.socket->write(&c.verdict, 1); })
-            .catch_([](kj::Exception&&) {})  // the client has gone; what follows notices it
+            .catch_([](kj::Exception&&) {})  // the client has gone, which is noticed later
             .then([&c, right]() -> kj::Promise<void> {
               if (right) return kj::READY_NOW;
               return AsFailure(

@@ -18,8 +18,8 @@ namespace graphd {
 namespace {
 
 constexpr size_t kLeastDigits = 64, kMostDigits = 1024;
-// A random text of 64 digits has fewer different digits once in 10^13 times; a text typed by hand
-// often has.
+// The least number of different digits. Only one of 10^13 random texts of 64 digits has fewer; a
+// text that was typed by hand often has.
 constexpr size_t kLeastDifferent = 8;
 
 int DigitOf(char c) {
@@ -29,7 +29,8 @@ int DigitOf(char c) {
   return -1;
 }
 
-// Returns a label. Both have the same length, so that no proof of one side is a proof of the other.
+// Returns a side's label. Both labels have the same length, so that a proof of one side is never a
+// proof of the other.
 const char* LabelOf(SecretSide side) {
   return side == SecretSide::kClient ? "graphd secret 1 client" : "graphd secret 1 server";
 }
@@ -63,7 +64,8 @@ SharedSecret::~SharedSecret() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
 SecretProof SharedSecret::Prove(SecretSide side, const std::string& server_name,
                                 const SecretNonce& of_client, const SecretNonce& of_server) const {
   InitializeOpenSsl();
-  // Each part but the name has a fixed length, so that no two inputs have the same bytes.
+  // Each part has a fixed length, except for the name, whose length precedes it. Different inputs
+  // thus never have the same bytes.
   std::string text = StrCat(LabelOf(side), server_name.size(), ":", server_name);
   for (const SecretNonce* nonce : {&of_client, &of_server}) {
     text.append(reinterpret_cast<const char*>(nonce->data()), nonce->size());

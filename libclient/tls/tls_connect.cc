@@ -37,7 +37,7 @@ std::unique_ptr<TlsSession> ConnectTls(int fd, std::shared_ptr<const TlsCredenti
     return session;
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kDenied) {
-      // The alert tells the server the reason; if it can't be sent, our error is the same.
+      // The alert tells the server the reason. If it can't be sent, our error stays the same.
       const auto alert = session->Output();
       if (!alert.empty()) ::send(fd, alert.data(), alert.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     }

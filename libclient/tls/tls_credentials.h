@@ -11,7 +11,7 @@ namespace graphd {
 
 enum class TlsSide { kServer, kClient };
 
-// The settings and keys of one side for handshakes, as read from its directory. Constant and
+// The settings and keys that one side uses for handshakes, read from its directory. Constant and
 // thread-safe.
 struct TlsCredentials {
   TlsSide side;
@@ -22,11 +22,11 @@ struct TlsCredentials {
   std::shared_ptr<const RevokedList> revoked;
 };
 
-// Makes the settings of handshakes from ca.pem and, by side, server.pem and server.key or
-// client.pem and client.key: TLS 1.3 only, with certificates of both sides, and without session
-// tickets, by which a client could connect again after its certificate was revoked. Returns
-// credentials without `revoked`. Throws as KeyDirectory::Read does, and Error(kInvalid) for files
-// that do not fit each other.
+// Makes the settings of handshakes from ca.pem and, depending on the side, server.pem and
+// server.key or client.pem and client.key. They allow TLS 1.3 only, and demand certificates of both
+// sides. They allow no session tickets, by which a client could connect again after its certificate
+// was revoked. Returns credentials without `revoked`. Throws as KeyDirectory::Read does, and
+// Error(kInvalid) for files that do not fit each other.
 TlsCredentials ReadTlsCredentials(const KeyDirectory& keys, const std::string& server_name,
                                   TlsSide side);
 

@@ -11,7 +11,8 @@
 namespace graphd {
 namespace {
 
-// The length of a pause, and the number of attempts, to read keys that fit each other.
+// The length of a pause between attempts to read keys that fit each other, and the number of
+// attempts.
 constexpr std::chrono::milliseconds kPause{50};
 constexpr int kAttempts = 10;
 
@@ -30,7 +31,8 @@ TlsCredentials ReadWhole(const KeyDirectory& keys, const std::string& server_nam
 
 TlsKeys::TlsKeys(KeyDirectory directory, std::string server_name, TlsSide side)
     : directory_(std::move(directory)), server_name_(std::move(server_name)), side_(side) {
-  // The versions are taken first: a change while the files are read is seen by the next Refresh.
+  // The versions are taken before the files are read, so that the next Refresh sees a change
+  // meanwhile.
   keys_version_ = KeysVersion();
   revoked_version_ = directory_.Version({"revoked"});
   auto credentials = std::make_shared<TlsCredentials>(ReadWhole(directory_, server_name_, side_));
@@ -82,7 +84,7 @@ bool TlsKeys::Refresh() {
       keys_version_ = std::move(keys);
       LogInfo("read new keys in ", directory_.path());
     } catch (const Error& error) {
-      // The files are replaced one after another; the next call reads them again.
+      // Somebody may be replacing the files one after another, so the next call reads them again.
       if (keys == failed_version_) {
         LogError(error.what(), " (the old keys stay in use)");
         keys_version_ = keys;

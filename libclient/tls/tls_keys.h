@@ -9,21 +9,22 @@
 
 namespace graphd {
 
-// The keys of one side, which are read again when their files change, so that keys are rotated and
-// revoked without a restart. Thread-safe.
+// The keys of one side. They are read again when their files change, so that keys can be rotated
+// and revoked without a restart. Thread-safe.
 class TlsKeys {
  public:
-  // Reads the keys; if files do not fit each other, waits a moment, because somebody may be
-  // replacing them. Throws as ReadTlsCredentials and RevokedList::Parse do.
+  // Reads the keys. If their files do not fit each other, tries again for a moment, because
+  // somebody may be replacing them. Throws as ReadTlsCredentials and RevokedList::Parse do.
   TlsKeys(KeyDirectory directory, std::string server_name, TlsSide side);
   TlsKeys(const TlsKeys&) = delete;
   TlsKeys& operator=(const TlsKeys&) = delete;
 
   const KeyDirectory& directory() const noexcept { return directory_; }
   std::shared_ptr<const TlsCredentials> Current() const;
-  // Reads changed files again, and returns whether there were any. What was read before stays in
-  // use, and an error is logged, if keys can't be used twice in a row, and if the list of revoked
-  // certificates can't be used or has vanished.
+  // Reads changed files again, and returns whether there were any. If changed keys can't be used,
+  // the old ones stay in use; an error is logged if the next call can't use the same files either.
+  // If the list of revoked certificates can't be used or has vanished, the old list stays in force,
+  // and this is logged at once.
   bool Refresh();
 
  private:
@@ -37,7 +38,7 @@ class TlsKeys {
   Mutex refreshing_;  // one thread at a time reads files
   Version keys_version_ GRAPHD_GUARDED_BY(refreshing_);
   Version revoked_version_ GRAPHD_GUARDED_BY(refreshing_);
-  Version failed_version_ GRAPHD_GUARDED_BY(refreshing_);  // keys that could not be used once
+  Version failed_version_ GRAPHD_GUARDED_BY(refreshing_);  // keys that one call could not use
   mutable Mutex mutex_;
   std::shared_ptr<const TlsCredentials> current_ GRAPHD_GUARDED_BY(mutex_);
 };

@@ -14,11 +14,12 @@
 namespace graphd {
 namespace {
 
-// Buffers are small until a connection carries large messages. The large size is the most that a
-// system call moves, and fits into the second-level cache.
+// A buffer has the small size until a connection carries large messages. The large size is the most
+// that a system call moves, and fits into the second-level cache.
 constexpr size_t kSmallBuffer = size_t{20} << 10;
 constexpr size_t kLargeBuffer = size_t{256} << 10;
-// An upper bound of what OpenSSL adds to a record, and of a record with a message KeyUpdate.
+// An upper bound of the bytes that OpenSSL adds to a record, plus those of a record with a message
+// KeyUpdate.
 constexpr size_t kRoomBesideContent = 512;
 static_assert(kSmallBuffer >= RecordProtection::kMostRecord);
 
@@ -27,7 +28,7 @@ constexpr unsigned kAes128GcmSha256 = 0x1301;  // RFC 8446, section B.4
 constexpr size_t kSpareBytes = RecordProtection::kMostRecord - RecordProtection::kOverhead;
 
 constexpr std::byte kCloseNotify[] = {std::byte{SSL3_AL_WARNING}, std::byte{SSL_AD_CLOSE_NOTIFY}};
-// A message KeyUpdate that does not ask the peer for one (RFC 8446, section 4.6.3).
+// A message KeyUpdate that does not ask the peer to change its key, too (RFC 8446, section 4.6.3).
 constexpr std::byte kKeyUpdate[] = {std::byte{SSL3_MT_KEY_UPDATE}, std::byte{0}, std::byte{0},
                                     std::byte{1}, std::byte{0}};
 
@@ -103,7 +104,7 @@ int TlsSession::WriteBytes(BIO* bio, const char* from, int size) {
   Bytes& out = static_cast<TlsSession*>(BIO_get_data(bio))->out_;
   BIO_clear_retry_flags(bio);
   const auto count = static_cast<size_t>(size);
-  // A handshake has less to send; this is only a bound.
+  // This is only a bound: a handshake has less to send.
   if (out.end + count > kLargeBuffer + kRoomBesideContent) {
     BIO_set_retry_write(bio);
     return -1;
@@ -169,8 +170,8 @@ bool TlsSession::Handshake() {
   return true;
 }
 
-// Checks that OpenSSL has made or read no record with the keys that this class uses from now on,
-// because a nonce that is used twice would disclose the keys.
+// Checks that OpenSSL has protected or read no record with the keys that this class uses from now
+// on: this class would use the nonces of such records again, which would disclose the keys.
 void TlsSession::CheckHandOver() const {
   const SSL_CIPHER* const cipher = SSL_get_current_cipher(ssl_.get());
   const bool is_right = secrets_ == 2 && cipher != nullptr &&
@@ -184,7 +185,7 @@ void TlsSession::CheckHandOver() const {
 
 std::span<std::byte> TlsSession::InputRoom() {
   if (in_.begin > 0) {
-    // The rest is the beginning of a record.
+    // The remaining bytes are the beginning of a record.
     std::memmove(in_.data.get(), in_.data.get() + in_.begin, in_.size());
     in_.end -= in_.begin;
     in_.begin = 0;
@@ -210,7 +211,7 @@ void TlsSession::Received(size_t bytes) {
         "with --keys, or connect without keys");
 }
 
-// Appends a record, for which there is room, to Output().
+// Appends a record to Output(). The caller makes sure that there is room.
 void TlsSession::Seal(ContentType type, std::span<const std::byte> content) {
   out_.end += encryption_->Seal(type, content, out_.data.get() + out_.end);
 }
@@ -265,7 +266,8 @@ size_t TlsSession::Decrypt(std::span<std::byte> out) {
   return total;
 }
 
-// Decrypts the next record, which has come as a whole, directly to `out` if it fits there.
+// Decrypts the next record, which has arrived completely: directly to `out` if it fits there, and
+// otherwise to `spare_`.
 size_t TlsSession::DecryptRecord(size_t length, std::span<std::byte> out) {
   const std::byte* const record = in_.data.get() + in_.begin;
   const bool fits = out.size() >= length - RecordProtection::kOverhead;
@@ -305,8 +307,8 @@ void TlsSession::HandleAlert(std::span<const std::byte> alert) {
   ThrowBroken(StrCat("the peer reports: ", SSL_alert_desc_string_long(description)));
 }
 
-// Takes a message of a handshake that came after the handshake. It may only be a change of the
-// peer's key.
+// Handles a handshake message that came after the handshake. The only one that is allowed is a
+// change of the peer's key.
 void TlsSession::HandleKeyUpdate(std::span<const std::byte> message) {
   const bool is_update = message.size() == std::size(kKeyUpdate) &&
                          std::equal(message.begin(), message.end() - 1, std::begin(kKeyUpdate)) &&

@@ -16,45 +16,47 @@ namespace graphd {
 //
 //   while (!session.Handshake()) { send Output(); receive into InputRoom(); }
 //
-// OpenSSL makes the handshake; the records after it are encrypted and decrypted here, from and to
-// the caller's memory. Records are collected in a buffer of 256 KiB, and received through another
-// one, so that a system call moves many of them.
+// OpenSSL makes the handshake. After it, this class encrypts and decrypts the records, from and to
+// the caller's memory. Records to be sent are collected in a buffer of 256 KiB, and records are
+// received through another one, so that a system call moves many of them.
 class TlsSession {
  public:
-  // `peer`: how messages name the other side.
-  // `records_of_a_key`: how many records are encrypted before the key is changed.
+  // `peer` is the name of the other side in messages. After `records_of_a_key` records, the key for
+  // sending is changed.
   TlsSession(std::shared_ptr<const TlsCredentials> credentials, std::string peer,
              uint64_t records_of_a_key = RecordProtection::kRecordsOfAKey);
   ~TlsSession();
   TlsSession(const TlsSession&) = delete;
   TlsSession& operator=(const TlsSession&) = delete;
 
-  // Continues the handshake; returns whether it is complete. Throws Error(kDenied) if one side
-  // refuses the other's certificate, or if the peer does not speak TLS 1.3; Output() then has the
+  // Continues the handshake, and returns whether it is complete. Throws Error(kDenied) if one side
+  // refuses the other's certificate, or if the peer does not speak TLS 1.3. Output() then has the
   // alert for the peer.
   bool Handshake();
 
-  // Returns room for encrypted bytes from the peer; the caller reports by Received how many came.
-  // It may be called only after Handshake or Decrypt has taken all that it could from the earlier
+  // Returns room for encrypted bytes from the peer. The caller reports by Received how many came.
+  // It may call InputRoom only after Handshake or Decrypt has used all that it could of the earlier
   // bytes.
   std::span<std::byte> InputRoom();
   void Received(size_t bytes);
 
-  // Encrypts a prefix of `plain`, at most a record, and returns its length; 0 if Output() has no
-  // room for another record. Called after the handshake.
+  // Encrypts the beginning of `plain`, at most as much as a record holds. Returns the number of
+  // bytes that it has encrypted; 0 if Output() has no room for another record. Called after the
+  // handshake.
   size_t Encrypt(std::span<const std::byte> plain);
-  // Returns the encrypted bytes to be sent. They stay in place until Sent, which drops them.
+  // Returns the encrypted bytes to be sent. They stay in place until the caller calls Sent, which
+  // drops them.
   std::span<const std::byte> Output();
   void Sent();
 
-  // Decrypts at most out.size() bytes and returns their number. 0: more input is needed, or the
-  // peer has closed its side (is_closed). May overwrite all of `out`. Throws Error(kUnavailable) if
-  // a record is damaged, and Error(kDenied) if the peer has refused our certificate after its
-  // handshake. After an error, the session is of no use: Encrypt and Decrypt throw the same error
-  // again.
+  // Decrypts at most out.size() bytes and returns their number. If it returns 0, more input is
+  // needed, or the peer has closed its side (is_closed). May overwrite all of `out`. Throws
+  // Error(kUnavailable) if a record is damaged, and Error(kDenied) if the peer has refused our
+  // certificate after its handshake. After an error, the session can't be used: Encrypt and Decrypt
+  // throw the same error again.
   size_t Decrypt(std::span<std::byte> out);
   bool is_closed() const noexcept { return closed_; }
-  // Adds to Output() an alert by which we close our side.
+  // Adds to Output() the alert that closes our side of the connection.
   void Close();
 
   // Return the name and the serial number of the peer's certificate, after the handshake.
@@ -62,15 +64,15 @@ class TlsSession {
   const std::string& peer_serial() const noexcept { return peer_serial_; }
   const TlsCredentials& credentials() const noexcept { return *credentials_; }
 
-  // The callbacks of OpenSSL that decide about the peer's certificate, and that take the secrets of
-  // the handshake (in the form of NSS's key log).
+  // The callbacks of OpenSSL: CheckCertificate decides about the peer's certificate, and TakeSecret
+  // takes the secrets of the handshake (in the form of NSS's key log).
   static int CheckCertificate(int ok, X509_STORE_CTX* store);
   static void TakeSecret(const SSL* ssl, const char* line);
 
   static constexpr size_t kRecordBytes = RecordProtection::kMostContent;
 
  private:
-  // Bytes in a buffer: those from begin to end are in use.
+  // Bytes in a buffer. Those from `begin` to `end` are in use.
   struct Bytes {
     std::unique_ptr<std::byte[]> data;
     size_t capacity = 0, begin = 0, end = 0;
@@ -101,11 +103,11 @@ class TlsSession {
   std::optional<RecordProtection> encryption_, decryption_;  // after the handshake
   Bytes in_, out_, sending_;
   Bytes spare_;          // the decrypted rest of a record that did not fit into the caller's memory
-  bool filled_ = false;  // the last input filled its buffer: more is waiting
+  bool filled_ = false;  // the last input has filled its buffer: more may be waiting
   bool closed_ = false;
   std::optional<Error> failure_;  // the error after which nothing more is decrypted or encrypted
   bool has_received_ = false;
-  bool update_is_due_ = false;     // the peer asks that we change our key
+  bool update_is_due_ = false;     // the peer has asked us to change our key
   bool data_since_update_ = true;  // the peer has sent data since it changed its key
   std::string peer_name_, peer_serial_;
 };

@@ -13,7 +13,7 @@
 namespace graphd {
 namespace {
 
-// Calls f and converts an Error to an exception of KJ. After it the connection can't be used.
+// Calls f, and converts an Error to an exception of KJ, after which the connection can't be used.
 template <class F>
 auto OrDisconnect(F&& f) {
   try {
@@ -67,8 +67,8 @@ kj::Promise<void> TlsStream::write(kj::ArrayPtr<const kj::ArrayPtr<const kj::byt
   return WriteMore(reference).attach(kj::mv(rest));
 }
 
-// Encrypts until the buffer is full. Small pieces, such as a message's table of segments, share a
-// record.
+// Encrypts until the buffer is full. Small pieces, such as a message's table of segments, are put
+// into one record.
 void TlsStream::EncryptSome(Rest& rest) {
   std::byte small[TlsSession::kRecordBytes];
   while (!rest.is_done()) {
@@ -79,7 +79,7 @@ void TlsStream::EncryptSome(Rest& rest) {
       rest.offset += count;
       continue;
     }
-    // Gather the end of this piece with the pieces after it.
+    // The end of this piece and the pieces after it are gathered into one record.
     size_t gathered = 0, index = rest.index, offset = rest.offset;
     while (index < rest.pieces.size() && gathered < sizeof small) {
       piece = AsBytes(rest.pieces[index]).subspan(offset);

@@ -11,11 +11,12 @@
 namespace graphd {
 
 // The encrypted stream of a connection whose handshake is complete. It belongs to the thread of its
-// event loop. A connection that is damaged or cut ends with an exception of type DISCONNECTED.
+// event loop. If the connection is damaged or cut, calls fail with an exception of type
+// DISCONNECTED.
 //
-// kj::TlsContext would do the same; but it encrypts and sends one record per system call, and
-// receives 8 KiB per call: on loopback it moves 0.69 GB/s, this class 2.5 GB/s, and plaintext 5.9
-// GB/s (bench/wire/tls_stream_bench.cc).
+// kj::TlsContext offers the same, but encrypts and sends one record per system call, and receives 8
+// KiB per call. On loopback, it moves 0.69 GB/s, this class 2.5 GB/s, and plaintext 5.9 GB/s
+// (bench/wire/tls_stream_bench.cc).
 class TlsStream final : public kj::AsyncIoStream {
  public:
   TlsStream(kj::Own<kj::AsyncIoStream> socket, std::unique_ptr<TlsSession> session)
@@ -27,7 +28,7 @@ class TlsStream final : public kj::AsyncIoStream {
   kj::Promise<void> write(const void* buffer, size_t size) override;
   kj::Promise<void> write(kj::ArrayPtr<const kj::ArrayPtr<const kj::byte>> pieces) override;
   kj::Promise<void> whenWriteDisconnected() override { return socket_->whenWriteDisconnected(); }
-  // Tells the peer that no more will come, if that can be sent at once.
+  // Tells the peer that no more data will come, if that can be sent at once.
   void shutdownWrite() override;
   void abortRead() override { socket_->abortRead(); }
   void getsockopt(int level, int option, void* value, kj::uint* length) override {
@@ -35,7 +36,7 @@ class TlsStream final : public kj::AsyncIoStream {
   }
 
  private:
-  // The rest of what one call of write has to send.
+  // The rest of the data that one call of write has to send.
   struct Rest {
     kj::Array<kj::ArrayPtr<const kj::byte>> pieces;
     size_t index = 0, offset = 0;
@@ -50,8 +51,8 @@ class TlsStream final : public kj::AsyncIoStream {
   kj::Promise<void> closing_ = nullptr;
 };
 
-// Makes a server's handshake, within kHandshakeLimit. The promise fails with the reason, after
-// the client was told; a client that does not speak TLS is passed to `refuse`, which may answer it.
+// Makes a server's handshake, within kHandshakeLimit. The promise fails with the reason, after the
+// client was told. A client that does not speak TLS is passed to `refuse`, which may answer it.
 kj::Promise<kj::Own<TlsStream>> AcceptTls(
     kj::Own<kj::AsyncIoStream> socket, std::shared_ptr<const TlsCredentials> credentials,
     const std::string& peer, kj::Timer& timer,

@@ -9,7 +9,7 @@
 namespace graphd {
 
 bool HasVectorAes() {
-  // The library asks only the processor; these functions also ask whether the kernel saves the
+  // The library asks only the processor. These functions also ask whether the kernel saves the
   // registers.
   if (kVectorBits < 512 || !__builtin_cpu_supports("avx512bw")) return false;
   constexpr unsigned kVaes = 1U << 9, kVpclmulqdq = 1U << 10;
@@ -36,15 +36,15 @@ bool HasVectorAes() { return false; }
 namespace graphd {
 namespace {
 
-// Returns a function of a library, or null.
+// Returns a function of a library; null if the library does not have it.
 template <class Function>
 Function* Find(void* library, const char* name) {
   return reinterpret_cast<Function*>(::dlsym(library, name));
 }
 
 // Loads the library while the process runs, so that neither packages nor wheels need to contain it.
-// Returns null unless it has the version of the header, whose structures it shares, and uses vector
-// AES instructions: its other functions are not faster than OpenSSL's.
+// Returns null unless the library has the version of the header, whose structures it shares, and
+// uses vector AES instructions: its functions without them are not faster than OpenSSL's.
 const IMB_MGR* LoadFunctions() {
   if (!HasVectorAes()) return nullptr;
   void* const library = ::dlopen("libIPSec_MB.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -113,8 +113,8 @@ class VectorCipher final : public RecordCipher {
 };
 
 // Returns the library's functions if they encrypt a record to the same bytes as OpenSSL, and
-// otherwise null: a process may have another version of the library, whose functions the dynamic
-// linker prefers.
+// otherwise null. The comparison is needed because a process may contain another version of the
+// library, whose functions the dynamic linker prefers.
 const IMB_MGR* LoadAndCompare() {
   const IMB_MGR* const functions = LoadFunctions();
   if (functions == nullptr) return nullptr;
@@ -140,7 +140,7 @@ std::unique_ptr<RecordCipher> MakeVectorCipher(const RecordCipher::Key& key) {
 
 namespace graphd {
 
-// There is no header of libipsec-mb, which exists for x86-64 only.
+// The header of libipsec-mb, which exists for x86-64 only, is missing here.
 std::unique_ptr<RecordCipher> MakeVectorCipher(const RecordCipher::Key&) { return nullptr; }
 
 }  // namespace graphd

@@ -19,8 +19,8 @@ namespace {
 
 constexpr size_t kSmallest = size_t{64} << 10;
 
-// Rounds a size up to its class: a power of two below 2 MiB, a multiple of 2 MiB above. The classes
-// are few and waste little.
+// Rounds a size up to its class: a power of two below 2 MiB, a multiple of 2 MiB above. There are
+// few classes, and they waste little memory.
 size_t ClassOf(size_t bytes) {
   if (bytes <= kSmallest) return kSmallest;
   if (bytes < kHugePage) return std::bit_ceil(bytes);
@@ -99,7 +99,7 @@ PooledBuffer BufferPool::Take(size_t wanted) {
   {
     const MutexLock lock(state_->mutex);
     auto found = state_->idle.lower_bound(wanted);
-    // A buffer of up to twice the size is used; larger ones are kept for larger requests.
+    // An idle buffer of up to twice the size is used. Larger ones are kept for larger requests.
     if (found != state_->idle.end() && found->first <= 2 * wanted) {
       const size_t capacity = found->first;
       std::byte* data = found->second.data;
@@ -122,8 +122,8 @@ PooledBuffer BufferPool::Take(size_t wanted) {
 }
 
 void BufferPool::Return(std::byte* data, size_t capacity) noexcept {
-  // A thread of the parent may have held the mutex when this process was forked. Buffers are
-  // private memory, which ends with the process.
+  // In a forked child, nothing is returned: a thread of the parent may have held the mutex at the
+  // fork. Buffers are private memory, which ends with the process.
   if (!state_->process.is_this()) return;
   if (account_) account_->Release(capacity);
   const Clock::time_point now = Clock::now();
@@ -147,7 +147,7 @@ size_t BufferPool::Trim(std::chrono::milliseconds idle_time) {
   std::multimap<size_t, State::Idle> unused;
   size_t bytes = 0;
   if (!state_->mutex.try_lock()) return 0;
-  // Moving nodes throws nothing.
+  // Nodes are moved from one map to the other, which throws nothing.
   for (auto at = state_->idle.begin(); at != state_->idle.end();) {
     const auto next = std::next(at);
     if (at->second.since <= before) {

@@ -8,15 +8,15 @@
 
 #include "wire/memory_account.h"
 
-// Reusable buffers on 2 MiB pages for messages and gathered rows. Large messages are limited by
-// page faults, not by copies (allocating 40 MB costs more than sending them), so buffers are kept
-// and reused.
+// Reusable buffers on 2 MiB pages for messages and gathered rows. The speed of large messages is
+// limited by page faults, not by copies (allocating 40 MB costs more than sending them), so buffers
+// are kept and reused.
 
 namespace graphd {
 
 class BufferPool;
 
-// A buffer on loan. Returns to its pool when destroyed, on any thread. Move-only.
+// A buffer on loan. It returns to its pool when it is destroyed, on any thread. Move-only.
 class PooledBuffer {
  public:
   PooledBuffer() = default;
@@ -25,7 +25,7 @@ class PooledBuffer {
   ~PooledBuffer();
 
   std::byte* data() const noexcept { return data_; }
-  // Returns at least the number of bytes asked for; those beyond it are unused.
+  // Returns the size of the buffer, which is at least what Get was asked for.
   size_t capacity() const noexcept { return capacity_; }
   std::span<std::byte> first(size_t n) const noexcept { return {data_, n}; }
   explicit operator bool() const noexcept { return data_ != nullptr; }
@@ -44,14 +44,14 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
   static constexpr size_t kMaxIdleBytes = size_t{512} << 20;
 
-  // Creates a pool that keeps at most `max_idle_bytes` of idle buffers; buffers returned beyond
-  // that are unmapped.
+  // Creates a pool that keeps at most `max_idle_bytes` of idle buffers. A buffer that would exceed
+  // this when it is returned is unmapped.
   static std::shared_ptr<BufferPool> Create(size_t max_idle_bytes = kMaxIdleBytes);
   ~BufferPool();
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
 
-  // Returns the same pool, but its buffers are charged to an account while they are on loan.
+  // Returns an object for the same pool, whose buffers are charged to an account while on loan.
   std::shared_ptr<BufferPool> ChargedTo(std::shared_ptr<MemoryAccount> account) const;
   // Returns the account to which buffers are charged; null if there is none.
   const std::shared_ptr<MemoryAccount>& account() const noexcept { return account_; }
@@ -59,12 +59,12 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   // Returns a buffer aligned to 4096 bytes, with arbitrary contents. Throws Error(kOverloaded) if
   // the system has no memory, or the account refuses it.
   PooledBuffer Get(size_t bytes);
-  // Does the same, but the account never refuses the buffer.
+  // Does the same, except that the account never refuses the buffer.
   PooledBuffer GetAnyway(size_t bytes);
 
-  // Unmaps buffers that nobody has used for this time. Returns their bytes. If another thread uses
-  // the pool, returns 0 without waiting, because the calling thread also watches for threads that
-  // hang.
+  // Unmaps buffers that nobody has used for this time. Returns their bytes. If another thread is
+  // using the pool, returns 0 without waiting, because the calling thread also watches for threads
+  // that hang, and must not hang itself.
   size_t Trim(std::chrono::milliseconds idle_time);
 
   // Return the bytes on loan and the bytes idle, for status and tests.

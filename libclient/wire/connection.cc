@@ -27,7 +27,7 @@ namespace {
 
 constexpr const char* kMark = "[graphd:";
 
-// Returns what to do about a socket that does not exist.
+// Returns, for an error about a socket that does not exist, what the user can do.
 std::string NoSocketHint(const std::string& path) {
   std::string others = OtherSocketsHint(path);
   if (!others.empty()) return others;
@@ -43,7 +43,7 @@ kj::Own<kj::AsyncIoStream> StreamOf(kj::LowLevelAsyncIoProvider& provider, Clien
 
 capnp::ReaderOptions Limits() {
   capnp::ReaderOptions options;
-  // The limit counts every word that is *visited*, so a message read twice counts twice.
+  // The limit counts every word that is visited, so a message that is read twice counts twice.
   options.traversalLimitInWords = 4 * kMaxMessageBytes / sizeof(capnp::word);
   return options;
 }
@@ -93,7 +93,7 @@ UniqueFd OpenTcp(const std::string& address, uint16_t port, int timeout_ms) {
   return fd;
 }
 
-// Makes the handshake of TLS or of the shared secret. Reads the files again first if they have
+// Makes the handshake of TLS or of the shared secret. Before it, reads the files again if they have
 // changed.
 std::unique_ptr<TlsSession> ShakeHands(int fd, const std::string& peer,
                                        std::chrono::milliseconds timeout, TlsKeys* keys,
@@ -169,7 +169,7 @@ kj::Exception ToKj(const Error& error) {
 
 Error FromKj(const kj::Exception& exception, const std::string& peer) {
   const std::string text = exception.getDescription().cStr();
-  // The peer's runtime adds a prefix to exceptions that it forwards ("remote exception: ...").
+  // The peer's runtime puts a prefix ("remote exception: ...") before the texts that it forwards.
   if (const size_t mark = text.find(kMark); mark != std::string::npos) {
     const size_t name = mark + std::strlen(kMark), close = text.find("] ", name);
     if (close != std::string::npos) {
@@ -220,12 +220,12 @@ ClientSocket ConnectTcp(const std::string& address, uint16_t port, int timeout_m
   } catch (const Error& denied) {
     if (denied.code() != ErrorCode::kDenied) throw;
     // While keys are rotated, one side may have read its files just before they changed, and the
-    // other side just after. With TLS, both read them again for a new connection.
+    // other side just after. With TLS, both sides read their files again for a new connection.
     try {
       return connect();
     } catch (const Error& again) {
       if (again.code() == ErrorCode::kDenied) throw;
-      throw Error(denied);  // the time may just have run out
+      throw Error(denied);  // perhaps only the time has run out
     }
   }
 }
@@ -262,7 +262,8 @@ UniqueFd ConnectUnix(const std::string& path, int timeout_ms) {
   CheckSocketDirectory(path);
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) ThrowErrno("can't make a socket for", path);
-  // If the backlog is full, connect fails with EAGAIN, and no event reports free room. Retry.
+  // If the backlog is full, connect fails with EAGAIN, and no event reports when there is room. It
+  // is therefore tried again and again.
   int error = EAGAIN;
   for (const auto start = Clock::now(); error == EAGAIN;) {
     const int rc = ::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);

@@ -22,8 +22,8 @@
 namespace graphd {
 
 // The largest message that either side sends or accepts. It has room for the largest response
-// (kMaxResponseBytes) and its ids; with Cap'n Proto's default, 64 MiB, *both* sides would refuse
-// such a message.
+// (kMaxResponseBytes) and its ids. With Cap'n Proto's default, 64 MiB, both sides would refuse such
+// a message.
 inline constexpr size_t kMaxMessageBytes = size_t{400} << 20;
 // The largest answer to one request. Clients split larger reads; servers refuse them.
 inline constexpr size_t kMaxResponseBytes = size_t{256} << 20;
@@ -31,12 +31,13 @@ inline constexpr size_t kMaxResponseBytes = size_t{256} << 20;
 // The limits on the bytes of a client's unanswered calls, before and after Admit(). Beyond the
 // limit, a server reads nothing more from the client (RpcSystem::setFlowLimit). Some calls are
 // answered only after other messages have come, such as the parts of steps of several tensors. Such
-// calls are refused before they reach this limit (StepGate::kMaxWaitingBytes), so that it never
+// calls are refused before they reach this limit (StepGate::kMaxWaitingBytes), so the limit never
 // holds back a message for which another call waits.
 inline constexpr size_t kUnattachedUnanswered = size_t{1} << 20;
 inline constexpr size_t kMaxUnanswered = size_t{1} << 30;
 
-// The bytes of answers that a client may leave unread; the server refuses requests beyond that.
+// The bytes of answers that a client may leave unread. The server refuses requests whose answers
+// would exceed them.
 inline constexpr size_t kMaxUnsentBytes = size_t{1} << 30;
 // File descriptors that one message may carry; the kernel's limit is 253.
 inline constexpr size_t kMaxDescriptors = 250;
@@ -67,7 +68,7 @@ class Connection {
   // Returns a promise that is fulfilled when the peer disconnects.
   kj::Promise<void> OnDisconnect() { return network_.onDisconnect(); }
   TensorStream& stream() noexcept { return *messages_; }
-  // Replaces a server's limits for unattached clients by those for attached ones; see
+  // Replaces a server's limits for unattached clients by those for attached clients; see
   // TensorStream::Admit.
   void Admit(std::shared_ptr<MemoryAccount> account);
 
@@ -78,15 +79,15 @@ class Connection {
   capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc_;
 };
 
-// Convert errors to RPC exceptions and back: code and message are preserved. Exceptions that are
-// not graphd's become kUnavailable (disconnected), kOverloaded, kVersion (unimplemented) or
-// kInternal. Texts are cut after kMaxErrorText bytes, because an answer that is an error is charged
-// to nobody while a client does not read it.
+// Convert errors to RPC exceptions and back; code and message are preserved. Exceptions that graphd
+// has not made become kUnavailable (disconnected), kOverloaded, kVersion (unimplemented) or
+// kInternal. Texts are truncated to kMaxErrorText bytes, because an answer that is an error is
+// charged to nobody while the client does not read it.
 inline constexpr size_t kMaxErrorText = 4096;
 kj::Exception ToKj(const Error& error);
 Error FromKj(const kj::Exception& exception, const std::string& peer);
-// Calls f and converts an Error that it throws with ToKj. Needed in KJ's callbacks, which do not
-// preserve the type of other exceptions.
+// Calls f, and converts an Error that it throws with ToKj. This is needed in KJ's callbacks,
+// because KJ does not preserve the type of exceptions that are not its own.
 template <class F>
 auto AsKj(F&& f) {
   try {
@@ -96,36 +97,35 @@ auto AsKj(F&& f) {
   }
 }
 
-// The times with which clients call NoticeVanishedPeer.
+// The times that clients pass to NoticeVanishedPeer.
 constexpr auto kClientIdle = std::chrono::seconds(15);
 constexpr auto kClientProbe = std::chrono::seconds(5);
 constexpr auto kClientUnacknowledged = std::chrono::milliseconds(60'000);
 
-// Lets the kernel end a TCP connection whose peer's machine has vanished, when the time
-// `unacknowledged` has passed since the machine was last heard from. After `idle` without data,
-// Linux sends a probe every `interval`; the time, not the number of probes, decides when it gives
-// up.
+// Makes the kernel end a TCP connection whose peer's machine has vanished, when the time
+// `unacknowledged` has passed since it was last heard from. After `idle` without data, Linux sends
+// a probe every `interval`. The time, not the number of probes, decides when it gives up.
 void NoticeVanishedPeer(int fd, std::chrono::seconds idle, std::chrono::seconds interval,
                         std::chrono::milliseconds unacknowledged);
 
 // Connect to `address:port` or to the socket file within the timeout. The returned socket is
-// non-blocking and, for TCP, has TCP_NODELAY and ends about a minute after the peer's machine has
-// vanished. Throw Error(kUnavailable) with the address and the reason; ConnectUnix throws
+// non-blocking. A TCP socket has TCP_NODELAY, and ends about a minute after the peer's machine has
+// vanished. Throw Error(kUnavailable) with the address and the reason. ConnectUnix throws
 // Error(kDenied) if the user may not connect to the socket file, or if the user who listens there,
 // or who owns its directory, is not trusted (wire/trusted_users.h).
 // With `keys` or `secret`, ConnectTcp reads their files again if they have changed, makes the
 // handshake of TLS or of the shared secret, and throws as ConnectTls or ConnectWithSecret does. It
-// connects a second time before it throws Error(kDenied).
+// tries a second connection before it throws Error(kDenied).
 ClientSocket ConnectTcp(const std::string& address, uint16_t port, int timeout_ms,
                         TlsKeys* keys = nullptr, SecretFile* secret = nullptr);
 UniqueFd ConnectUnix(const std::string& path, int timeout_ms);
-// The keys or the secret that a client shows to daemons over TCP; at most one of both.
+// The keys or the secret by which a client proves to daemons over TCP who it is; never both.
 struct ClientCredentials {
   std::unique_ptr<TlsKeys> keys{};
   std::unique_ptr<SecretFile> secret{};
 };
 // Reads the keys in the directory `keys` or the secret in the file `secret_file`, which have the
-// form of Options::keys and Options::secret_file. Returns no credentials if both are empty. Throws
+// form of Options::keys and Options::secret_file. If both are empty, returns no credentials. Throws
 // Error(kInvalid) if both are given.
 ClientCredentials ReadCredentials(const std::string& keys, const std::string& secret_file,
                                   const std::string& server_name);

@@ -6,15 +6,15 @@
 
 #include "wire/control.capnp.h"
 
-// The values that operators get from a daemon (wire/control.capnp). Plain values without threads.
+// The values that operators get from a daemon (wire/control.capnp). They are plain values.
 
 namespace graphd {
 
-// An option whose value in the configuration differs from the running one.
+// An option whose value in the configuration differs from the value with which the daemon runs.
 struct ChangedOption {
   std::string key;             // such as "peer_memory"
-  std::string before, after;   // the running value, and that of the configuration
-  bool needs_restart = false;  // false: it has been applied
+  std::string before, after;   // the value in use, and that of the configuration
+  bool needs_restart = false;  // false: the new value is in use
   std::string place;           // FILE:LINE that sets it; empty if nothing does
 };
 
@@ -24,7 +24,7 @@ struct RequestStatus {
   std::string state;      // such as "waits for a thread of the daemon"
   double seconds = 0;     // since it arrived
   std::string job_id;
-  int rank = 0;      // -1: its launcher
+  int rank = 0;      // the trainer's; -1: the job's launcher
   int64_t pid = 0;   // 0 for TCP connections
   std::string peer;  // "unix" or the address
 };
@@ -45,12 +45,12 @@ struct Switched {
   uint32_t jobs = 0;  // the number of jobs that keep earlier versions
 };
 
-// Convert a list of requests.
+// Convert a list of requests to and from a message.
 void WriteRequests(const std::vector<RequestStatus>& requests,
                    capnp::List<wire::RequestStatus>::Builder out);
 std::vector<RequestStatus> ReadRequests(capnp::List<wire::RequestStatus>::Reader in);
 
-// Convert a list of changes.
+// Convert a list of changed options to and from a message.
 void WriteChanges(const std::vector<ChangedOption>& changes,
                   capnp::List<wire::ChangedOption>::Builder out);
 std::vector<ChangedOption> ReadChanges(capnp::List<wire::ChangedOption>::Reader in);

@@ -6,8 +6,8 @@
 #include "graph/partition.h"
 #include "wire/graphd.capnp.h"
 
-// Converts between graphd's types and the wire's. Input of a peer is checked as it is read, and
-// invalid input throws Error(kCorrupt).
+// Conversions between graphd's types and those of messages. A peer's input is checked as it is
+// read; invalid input throws Error(kCorrupt).
 
 namespace graphd {
 
@@ -23,8 +23,8 @@ inline constexpr size_t kMaxFeatureName = size_t{64} << 10;  // bytes, in a requ
 // kMaxFeatureName.
 std::string ReadFeatureName(capnp::Text::Reader in);
 
-// Writes the graph, for ReceivedGraph. If owners are sent separately, writes only how many there
-// are.
+// Writes the graph in the form that ReceivedGraph reads. If owners are sent separately, writes only
+// how many there are.
 void WriteGraph(const GraphMeta& meta, wire::Graph::Builder out);
 
 void WriteLayout(const SegmentLayout& layout, wire::SegmentInfo::Builder out);

@@ -4,8 +4,8 @@
 #include "sampling/hop_request.h"
 #include "wire/graphd.capnp.h"
 
-// A hop request in a message: trainers write it, daemons read it list by list. What arrives is
-// checked by the daemon, which knows the partition and its own limits.
+// The conversion of a hop request to and from a message. Trainers write it; daemons read it list by
+// list. The daemon checks what arrives, because it knows the partition and its own limits.
 
 namespace graphd {
 
@@ -17,8 +17,8 @@ void WriteHop(const GraphMeta& meta, PartId part, const HopRequest& hop,
 // A seed list as it arrives. The arrays are views of the message.
 struct ReceivedSeeds {
   NodeTypeId ntype;
-  capnp::Data::Reader ids;      // IdBytes of the type each
-  capnp::Data::Reader streams;  // uint32 each; empty: the ids
+  capnp::Data::Reader ids;      // IdBytes (of the type) for each
+  capnp::Data::Reader streams;  // uint32 each; empty: the ids are used
   capnp::Data::Reader times;    // the bits of int64 or double; may be empty
 };
 void WriteSeeds(const GraphMeta& meta, const SeedList& seeds, wire::Seeds::Builder out);
@@ -27,7 +27,7 @@ ReceivedSeeds ReadSeeds(wire::Seeds::Reader in);
 // A rule as it arrives, without its excluded edges, which are a view of the message.
 struct ReceivedRule {
   AppliedRule applied;
-  capnp::Data::Reader exclude;  // IdBytes of the edge type each
+  capnp::Data::Reader exclude;  // IdBytes (of the edge type) for each
 };
 void WriteRule(const GraphMeta& meta, const AppliedRule& applied, wire::SamplingRule::Builder out);
 ReceivedRule ReadRule(wire::SamplingRule::Reader in);

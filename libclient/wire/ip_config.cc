@@ -164,12 +164,12 @@ std::pair<std::string, uint16_t> ParseHostPort(const std::string& text) {
 std::string RuntimeDir() {
   if (const char* given = std::getenv("GRAPHD_RUNTIME_DIR"); given && *given) return given;
   if (::geteuid() == 0 || ::access("/run/graphd", W_OK) == 0) return "/run/graphd";
-  // Slurm passes on the environment of the machine where srun was called, so the directory may not
-  // exist on this one.
+  // Slurm passes on the environment of the machine where srun was called, so this directory may not
+  // exist on this machine.
   if (const char* xdg = std::getenv("XDG_RUNTIME_DIR"); xdg && ::access(xdg, W_OK) == 0) {
     return std::string(xdg) + "/graphd";
   }
-  // Home directories may be shared by machines, sockets can't be.
+  // Machines may share home directories, but can't share sockets.
   const std::string host = HostName();
   const char* const home = std::getenv("HOME");
   if (home == nullptr || *home != '/' || host.empty()) {
@@ -207,7 +207,7 @@ namespace {
 
 constexpr size_t kMostHinted = 10;
 
-// Returns the names in a directory; none if it can't be read, because they are only for hints.
+// Returns the names in a directory; none if it can't be read, which does no harm to a hint.
 std::vector<std::string> NamesIn(const std::string& directory) {
   try {
     return ListDirectory(directory);
@@ -218,7 +218,7 @@ std::vector<std::string> NamesIn(const std::string& directory) {
 
 bool IsSocketName(const std::string& file) { return file.ends_with(".sock"); }
 
-// Returns "a, b, ..." with the first names.
+// Returns the first names as "a, b, ...".
 std::string FirstOf(std::vector<std::string> names) {
   const bool has_more = names.size() > kMostHinted;
   if (has_more) names.resize(kMostHinted);

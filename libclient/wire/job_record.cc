@@ -62,7 +62,7 @@ JobHost ReadHost(wire::JobHost::Reader in) {
     Throw(ErrorCode::kInvalid, "a job report has phase ", +in.getPhase(), ", expected 0 to ",
           kJobPhases - 1, "; its sender may have a newer version");
   }
-  // These numbers are checked, because they are later converted to whole numbers or sorted by.
+  // These numbers are checked, because others later convert them to whole numbers or sort by them.
   if (!(in.getGrace() >= 0 && in.getGrace() <= kMaxGraceSeconds)) {
     Throw(ErrorCode::kInvalid, "a report of a job gives its trainers ", in.getGrace(),
           " s to end; expected 0 to ", kMaxGraceSeconds);

@@ -6,13 +6,13 @@
 
 #include "wire/graphd.capnp.h"
 
-// The messages of a job's supervisors to daemons and, through the daemons, to one another. Plain
-// values.
+// The messages of supervisors (graphctl's processes on the hosts of a job) to daemons and, through
+// the daemons, to one another. Plain values.
 
 namespace graphd {
 
-// The phase of one host's part of a job. The trainers of all hosts start when every host is
-// kReady with the same attempt.
+// The phase of one host's part of a job. The trainers of all hosts start when every host has the
+// phase kReady with the same attempt.
 enum class JobPhase : uint8_t {
   kPreparing,  // waits for its daemon, or for the end of the trainers of the previous attempt
   kReady,      // may start its trainers
@@ -21,7 +21,7 @@ enum class JobPhase : uint8_t {
   kFailed,    // a trainer of this attempt has failed; another attempt may follow
   kStopped,   // the job can't continue, or was stopped by a user
   kOver,      // nothing of the job remains on the host
-  kAway,      // takes no part in this attempt, and waits for the next
+  kAway,      // takes no part in this attempt; waits for the next one
   kLeft,      // takes no part any more; the job goes on
 };
 inline constexpr int kJobPhases = 9;
@@ -30,24 +30,24 @@ inline constexpr double kMaxGraceSeconds = 86400;
 // Returns the phase's name, such as "running".
 const char* JobPhaseName(JobPhase phase) noexcept;
 
-// A supervisor's statement about its host's part of a job.
+// A report of a supervisor about its host's part of a job.
 struct JobHost {
   uint32_t host = 0;      // the host's place among those of the job
-  uint64_t sequence = 0;  // a report replaces one of the same host with a smaller number
+  uint64_t sequence = 0;  // a report replaces one of its host with a smaller number
   std::string name;
   JobPhase phase = JobPhase::kPreparing;
   uint32_t attempt = 0;  // the number of times that its trainers were started again
   uint16_t port = 0;     // a free port of rank 0's host, for MASTER_PORT; 0: unknown
   int32_t code = 0;      // the exit code, if the part has failed or ended
   double ended_at = 0;   // when it failed or ended, in seconds since 1970; 0: it has not
-  // The reason why the part failed, as a sentence without a full stop. In the phase kAway, the
-  // reason why its trainers ended; empty if its supervisor was started again.
+  // The reason why the part has failed, as a sentence without a full stop. In the phase kAway, the
+  // reason why its trainers have ended; empty if only its supervisor was started again.
   std::string reason;
-  // Seconds that trainers have to end: when the job is stopped or, as a part of the first host's
-  // plan, when those of the previous attempt make room for this one.
+  // The seconds within which trainers must end when the job is stopped. In the first host's plan,
+  // also the seconds within which those of the previous attempt must make room for this one.
   double grace = 0;
-  // The plan for the attempt, which the job's first host makes: only its reports have one.
-  std::vector<uint32_t> trainers;  // the number in each slot (TrainerSlot); empty: as launched
+  // The plan for the attempt. The job's first host makes it, and only its reports have one.
+  std::vector<uint32_t> trainers;  // number of trainers in each TrainerSlot; empty: as launched
   std::vector<uint32_t> away;      // the hosts that take no part
   uint32_t uncounted = 0;          // attempts so far that do not count as restarts after a failure
 
@@ -64,8 +64,8 @@ struct JobRecord {
 };
 
 void WriteHost(const JobHost& host, wire::JobHost::Builder out);
-// Throws Error(kInvalid) for an unknown phase, a grace outside 0 to kMaxGraceSeconds, and an end
-// that is not a number.
+// Throws Error(kInvalid) for an unknown phase, a grace outside 0 to kMaxGraceSeconds, and a time of
+// the end that is not a finite number.
 JobHost ReadHost(wire::JobHost::Reader in);
 void WriteRecord(const JobRecord& record, wire::JobRecord::Builder out);
 JobRecord ReadRecord(wire::JobRecord::Reader in);

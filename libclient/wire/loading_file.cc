@@ -19,8 +19,8 @@ namespace {
 
 constexpr size_t kMaxBytes = 4096;
 
-// Returns whether a process with this number is running and can be the daemon: after a kill -9,
-// another program may have got the number.
+// Returns whether a process with this number is running and can be the daemon. The program is
+// checked, because after a kill -9, another program may have got the number.
 bool Lives(int64_t pid) {
   if (pid <= 0 || pid > std::numeric_limits<pid_t>::max()) return false;
   if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno != EPERM) return false;

@@ -11,8 +11,9 @@
 
 namespace graphd {
 
-// A thread that runs a KJ event loop until the object is destroyed. Objects created on the loop
-// must be destroyed before it ends: the destructor runs `last` on the loop for that purpose.
+// A thread that runs a KJ event loop until this object is destroyed. Objects that were created on
+// the loop must be destroyed before the loop ends. The destructor therefore runs `last` on the
+// loop.
 class LoopThread {
  public:
   // Throws Error if the loop can't be made: kOverloaded if descriptors have run out.
@@ -24,7 +25,8 @@ class LoopThread {
   // Returns the executor through which threads with an event loop of their own run functions here.
   const kj::Executor& executor() const { return *executor_; }
   // Runs f on the loop and waits for it. Call it on a thread without an event loop. Memory is
-  // synchronised before and after f, also for race detectors that can't see into KJ's own locks.
+  // synchronised before and after f also by a mutex, for race detectors that can't see into KJ's
+  // own locks.
   template <class F>
   void RunAndWait(F f) {
     Publish();
@@ -44,7 +46,7 @@ class LoopThread {
   void Run(std::promise<void>& ready, bool& is_running, const std::function<void()>& last);
   void Publish() { const MutexLock lock(handoff_); }
 
-  Mutex handoff_;  // guards no data: locking it orders memory for race detectors
+  Mutex handoff_;  // guards no data; shows race detectors the order of accesses
   // The thread sets these before the constructor returns.
   kj::Own<const kj::Executor> executor_;
   kj::LowLevelAsyncIoProvider* provider_ = nullptr;

@@ -8,13 +8,14 @@
 
 namespace graphd {
 
-// An account of memory that peers make this process keep. Accounts form a tree: those of
-// connections belong to those of their jobs, which belong to the account of all peers, which has a
-// limit. Bytes are charged to an account and to all above it. A charge is refused if the bytes of
-// the account and of all accounts above it, added up, would exceed the limit. Therefore, a job that
-// is alone gets at most half of the memory, and a connection that is alone a third. The more others
-// use, the less each of them gets, and a newcomer always finds some. (Choudhury and Hahne, "Dynamic
-// queue length thresholds for shared-memory packet switches", 1998.) Thread-safe, without locks.
+// An account of memory that peers make this process keep. Accounts form a tree: the account of a
+// connection belongs to that of its job, which belongs to the account of all peers, which has a
+// limit. Bytes are charged to an account and to all accounts above it. A charge is refused if the
+// bytes of the account and of all accounts above it, added up, would exceed the limit. Therefore,
+// if there is only one job, it gets at most half of the memory, and a single connection gets a
+// third. The more others use, the less each of them gets, and a newcomer always finds some.
+// (Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", 1998.)
+// Thread-safe, without locks.
 class MemoryAccount {
  public:
   // Creates the root of a tree. The text of its errors ends with `remedy`.
@@ -30,17 +31,19 @@ class MemoryAccount {
   MemoryAccount(const MemoryAccount&) = delete;
   MemoryAccount& operator=(const MemoryAccount&) = delete;
 
-  // Charges the bytes, or returns false.
+  // Charges the bytes and returns true, or returns false if the charge is refused.
   bool TryCharge(size_t bytes) noexcept {
     if (ChargeAnyway(bytes) <= limit()) return true;
     Release(bytes);
     return false;
   }
-  // Charges the bytes. Throws Error(kOverloaded), which says who uses how much of the limit.
+  // Charges the bytes. If the charge is refused, throws Error(kOverloaded), which says who uses how
+  // much of the limit.
   void Charge(size_t bytes) {
     if (!TryCharge(bytes)) Refuse(bytes);
   }
-  // Charges the bytes even beyond the limit, and returns the sums of this account and all above it.
+  // Charges the bytes even beyond the limit. Returns the sum of the bytes of this account and of
+  // all above it.
   size_t ChargeAnyway(size_t bytes) noexcept {
     size_t sum = 0;
     for (MemoryAccount* at = this; at != nullptr; at = at->parent_.get()) {
@@ -69,7 +72,7 @@ class MemoryAccount {
  private:
   const std::string owner_, remedy_;
   std::atomic<size_t> limit_{0};  // only the root's is used
-  MemoryAccount* const root_;     // lives as long as a parent's pointer to it
+  MemoryAccount* const root_;     // this, or kept alive by parent_
   const std::shared_ptr<MemoryAccount> parent_;
   std::atomic<size_t> used_{0};
 };
@@ -78,7 +81,7 @@ class MemoryAccount {
 class MemoryCharge {
  public:
   MemoryCharge() = default;
-  // With a null account, nothing is counted or refused.
+  // If `account` is null, nothing is counted or refused.
   explicit MemoryCharge(std::shared_ptr<MemoryAccount> account) : account_(std::move(account)) {}
   MemoryCharge(MemoryCharge&& o) noexcept
       : account_(std::move(o.account_)), bytes_(std::exchange(o.bytes_, 0)) {}

@@ -7,8 +7,8 @@
 #include "graphd/schema.h"
 #include "wire/control.capnp.h"
 
-// The contents of a daemon's memory, as `graphctl debug memory` shows it (wire/control.capnp).
-// Plain values without threads.
+// The contents of a daemon's memory, as `graphctl debug memory` shows them (wire/control.capnp).
+// They are plain values.
 
 namespace graphd {
 
@@ -31,7 +31,7 @@ struct TensorMemory {
   std::string name;
   std::string job_id;  // the job that owns it; empty: it is persistent
   std::string dtype;
-  std::vector<int64_t> shape;  // the share's
+  std::vector<int64_t> shape;  // the shape of the share
   uint64_t bytes = 0;          // in memory, with the optimiser's state
   uint64_t changed_bytes = 0;  // the part of `bytes` that is not written back yet
   uint64_t stored_bytes = 0;   // in RocksDB's files, after compression, approximately
@@ -39,8 +39,8 @@ struct TensorMemory {
 
 struct MemoryUse {
   std::vector<ArrayMemory> arrays;    // the largest, in descending order of their bytes
-  std::vector<TensorMemory> tensors;  // likewise
-  // The sums count all, also those that the lists leave out.
+  std::vector<TensorMemory> tensors;  // the largest, too
+  // The sums cover all arrays and shares, also those that the lists leave out.
   uint64_t num_arrays = 0, num_tensors = 0;
   uint64_t graph_bytes = 0;   // the partitions' segments, with the gaps that align arrays
   uint64_t index_bytes = 0;   // the derived arrays' segments
@@ -49,7 +49,7 @@ struct MemoryUse {
   // status of the store are tensor_bytes + buffer_bytes.
   uint64_t buffer_bytes = 0;
   uint64_t changed_bytes = 0, stored_bytes = 0;
-  uint64_t rss_bytes = 0;  // the process's
+  uint64_t rss_bytes = 0;  // the memory of the process that is in RAM
 };
 
 void WriteMemoryUse(const MemoryUse& use, wire::MemoryUse::Builder out);

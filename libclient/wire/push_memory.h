@@ -10,8 +10,9 @@ namespace graphd {
 
 // Memory that a trainer and a daemon on the same machine share for one session. The trainer writes
 // the rows of a push there and sends only their offset, so that they are not copied through a
-// socket. The daemon creates the memory and reads it; it relies on the size of the memory, never on
-// the contents. The trainer allocates pages before it first writes to them.
+// socket. The daemon creates the memory and reads it. It relies on the size of the memory, but
+// never on the contents, which the trainer can change at any time. The trainer allocates pages
+// before it first writes to them.
 class PushMemory {
  public:
   static constexpr uint64_t kBytes = uint64_t{64} << 20;
@@ -19,8 +20,8 @@ class PushMemory {
 
   // Creates the memory, on the daemon's side. Throws Error.
   PushMemory();
-  // Maps the memory on the trainer's side, from the descriptor that the daemon sent. Throws
-  // Error(kInvalid) if it is not push memory of this version.
+  // Maps the memory on the trainer's side, from the descriptor that the daemon has sent. Throws
+  // Error(kInvalid) if the descriptor is not push memory of this version.
   explicit PushMemory(UniqueFd fd);
   ~PushMemory();
   PushMemory(const PushMemory&) = delete;
@@ -29,8 +30,8 @@ class PushMemory {
   int fd() const noexcept { return fd_.get(); }
   std::byte* data() const noexcept { return data_; }
 
-  // Allocates the memory up to `end`, on huge pages if there are any. Used by the trainer.
-  // Thread-safe.
+  // Allocates pages for the memory up to `end`, on huge pages if there are any. Used by the
+  // trainer. Thread-safe.
   void TakeUpTo(uint64_t end) noexcept;
 
  private:

@@ -14,7 +14,8 @@
 namespace graphd {
 namespace {
 
-// The memory that an IdMap of a mapped book takes per id, with the copy from which it is made.
+// The bytes of memory per id that an IdMap of a mapped book and the copy from which it is made
+// take.
 constexpr uint64_t kBytesPerId = 24;
 
 const char* KindOf(bool is_edge) { return is_edge ? "edge" : "node"; }
@@ -24,7 +25,7 @@ bool SameKind(const IdMap& a, const IdMap& b) {
          std::equal(a.owners().begin(), a.owners().end(), b.owners().begin(), b.owners().end());
 }
 
-// Runs f; an Error that it throws becomes Error(kCorrupt), with the peer's name.
+// Runs f. Converts an Error that it throws to Error(kCorrupt), with the peer's name.
 template <class F>
 auto Impossible(const std::string& peer, const F& f) {
   try {

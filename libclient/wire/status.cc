@@ -80,7 +80,7 @@ JobStatus ReadJob(wire::Status::JobStatus::Reader in) {
 }  // namespace
 
 std::string WhatIsNotWritten(const StoreStatus& store) {
-  // If there is no number, write-back had not begun yet, and maybe no row had changed.
+  // If there is no number, write-back had not begun yet, and perhaps no row had changed.
   const std::string rows =
       store.written_bytes < store.changed_bytes
           ? StrCat("not all ", HumanBytes(store.changed_bytes), " of changed rows are written back")

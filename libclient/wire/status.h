@@ -11,23 +11,23 @@
 #include "wire/tensor_messages.h"
 #include "wire/time_buckets.h"
 
-// Status of a daemon, and the identity of its clients. Plain values without threads of their own.
+// The status of a daemon, and the identity of its clients. Plain values.
 
 namespace graphd {
 
-// The role of a process in its job. kBulk is a trainer's second connection, which carries rows so
-// that small answers don't wait behind them.
+// The role of a process in its job. A trainer's second connection has the role kBulk. It carries
+// rows, so that small answers don't wait behind them.
 enum class JobRole { kTrainer, kLauncher, kBulk };
 
-// The identity that a client reports when it attaches.
+// The identity that a client gives when it attaches.
 struct JobMember {
   std::string job_id;  // the same on all machines of the job; empty: a job of its own
   JobRole role = JobRole::kTrainer;
   int rank = 0;         // trainers: 0 .. world_size-1
   int world_size = 1;   // trainers of the job on all machines
   std::string command;  // shown by `graphctl ps`
-  // Text that only the members of the job know; a client with another one is refused.
-  // Empty: members must be processes of one user. Never shown.
+  // A text that only the members of the job know; a client with another one is refused. If it is
+  // empty, all members must be processes of one user. Never shown.
   std::string secret;
   uint32_t attempt = 0;  // number of times that the job's trainers were started again before
 };
@@ -40,32 +40,33 @@ struct MemberStatus {
   uint32_t attempt = 0;
 };
 
-// Counts what clients read in memory of the daemon that they have mapped, without requests.
+// Counts of what clients have read directly in memory of the daemon that they have mapped, without
+// requests.
 struct MappedReads {
-  uint64_t calls = 0;  // parts of calls that would have been requests: at least one for each read
+  uint64_t calls = 0;  // the requests that the reads have replaced: at least one for each read
   uint64_t rows = 0;   // rows of features and tensors
   uint64_t bytes = 0;  // the size of these rows, as readers get them
   uint64_t edges = 0;  // edges that were sampled
 };
 
-// The largest numbers that one message may report. They take hours of reading, and a client reports
-// every second.
+// The largest numbers that one message may report. Reaching them takes hours of reading, but a
+// client reports every second.
 inline constexpr MappedReads kMostToldReads{uint64_t{1} << 40, uint64_t{1} << 40, uint64_t{1} << 50,
                                             uint64_t{1} << 40};
 
-// Returns a + b, but at most 2^59, so that whatever clients report, a count never begins again at
-// 0, and programs that read numbers as int64 or double understand it.
+// Returns a + b, but at most 2^59. Whatever clients report, a count thus never begins again at 0,
+// and programs that read numbers as int64 or double understand it.
 constexpr uint64_t SumOfReads(uint64_t a, uint64_t b) noexcept {
   constexpr uint64_t kMost = uint64_t{1} << 59;
   return a >= kMost || b >= kMost - a ? kMost : a + b;
 }
 
-// Adds other reads by SumOfReads.
+// Adds `more` to `to`, number by number, by SumOfReads.
 void AddReads(const MappedReads& more, MappedReads& to) noexcept;
 
 // Throws Error(kInvalid) if a message reports more than kMostToldReads.
 void CheckToldReads(const MappedReads& reads);
-// Returns the reads, but of each number at most what one message may report.
+// Returns the reads. Each number is lowered to what one message may report, if it is larger.
 MappedReads LimitToldReads(const MappedReads& reads) noexcept;
 
 struct JobStatus {
@@ -115,11 +116,11 @@ struct DrainStatus {
   double seconds = 0;  // since the operator has asked for it
 };
 
-// The times of the requests of one kind that have ended since the daemon started.
+// The times of all requests of one kind that have ended since the daemon was started.
 struct OperationTimes {
   std::string operation;  // such as "sample"
-  TimeBuckets durations;  // the time from arrival until they were answered or cancelled
-  TimeBuckets queued;     // the part of it in which they waited for a thread or for their turn
+  TimeBuckets durations;  // from their arrival until they were answered or cancelled
+  TimeBuckets queued;     // the part of this in which they waited for a thread or their turn
 };
 
 struct ServerStatus {
@@ -139,10 +140,10 @@ struct ServerStatus {
   uint64_t rss_bytes = 0;
   std::vector<TensorShare> tensors;
   std::optional<StoreStatus> store;     // set once there is a tensor
-  std::vector<JobRecord> records = {};  // jobs that work without their launcher, also ended ones
+  std::vector<JobRecord> records = {};  // jobs without their launcher, also ended ones
   std::optional<DrainStatus> drained = {};        // set while no new jobs are taken
   uint64_t rows_cached = 0, rows_not_cached = 0;  // found in clients' caches, and not found
-  // The current version of the graph, and those before it that jobs still use.
+  // The current version of the graph, and earlier versions that jobs still use.
   std::vector<GraphVersionStatus> graphs = {};
   std::vector<OperationTimes> operations = {};
   MappedReads mapped_reads = {};
@@ -155,8 +156,8 @@ inline constexpr size_t kMaxCommand = 4096;
 // checkpoint`.
 inline constexpr const char* kToolJobPrefix = "graphctl-";
 
-// Returns a text that says what will become of the changed rows of a server that ends before
-// write-back has ended.
+// Returns a text that says what will become of changed rows if the server ends before write-back
+// has ended.
 std::string WhatIsNotWritten(const StoreStatus& store);
 
 void WriteMember(const JobMember& member, wire::Member::Builder out);

@@ -4,7 +4,7 @@
 #include "graph/update_rule.h"
 #include "wire/graphd.capnp.h"
 
-// Conversion of distributed tensors, and of the rules of pushes, to and from wire messages.
+// Conversions of distributed tensors, and of the update rules of pushes, to and from messages.
 // Enumeration values from a peer are not checked here; the caller checks them (CheckTensorSpec,
 // store::CheckRule).
 

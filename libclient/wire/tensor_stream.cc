@@ -19,16 +19,17 @@ namespace {
 
 constexpr uint32_t kMaxSegments = 512;  // Cap'n Proto's own limit
 
-// The first three bytes of a TLS connection, read as a number of segments. They are the header of a
-// handshake record with version TLS 1.0, which clients of all versions send.
+// The first three bytes of a TLS connection, read as a number. They are the header of a handshake
+// record with version TLS 1.0, which clients of all versions send. In a message, the number of
+// segments is in this place.
 constexpr uint32_t kTlsRecord = 0x010316;
 
 constexpr size_t kUnlimited = SIZE_MAX;
 
-// The pause after which a stream that waits for memory looks again.
+// The pause after which a stream that waits for memory tries again.
 constexpr auto kMemoryPause = 10 * kj::MILLISECONDS;
 
-// Messages smaller than this are cheaper to copy from than to keep.
+// It is cheaper to copy data from messages smaller than this than to keep the messages.
 constexpr size_t kKeptBytes = size_t{16} << 10;
 
 }  // namespace
@@ -68,13 +69,15 @@ std::shared_ptr<const void> Inbox::Keep(const void* address, size_t bytes) const
   if (found == messages_.begin()) return nullptr;
   std::shared_ptr<PooledBuffer> buffer = std::prev(found)->second.lock();
   const auto* at = static_cast<const std::byte*>(address);
-  // Data that waits is charged by its own bytes, so it must not keep a much larger message alive.
+  // Data that waits is charged by its own bytes only, so it must not keep a much larger message
+  // alive.
   const bool kept =
       buffer && at < buffer->data() + buffer->capacity() && bytes >= buffer->capacity() / 4;
   return kept ? buffer : nullptr;
 }
 
-// A message on its way in: head (segment count, first size), rest of the table, then the words.
+// A message while it is received: first the head (number of segments, size of the first one), then
+// the rest of the table of sizes, and then the words.
 struct TensorStream::Incoming {
   uint32_t head[2] = {0, 0};
   kj::Array<uint32_t> table;
@@ -214,7 +217,7 @@ kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> TensorStream::tryReadMessage(
 
 kj::Promise<TensorStream::MaybeMessage> TensorStream::ReadWords(
     Incoming& in, capnp::ReaderOptions options, kj::ArrayPtr<kj::AutoCloseFd> fd_space) {
-  // MayRead() has already decided that the message is read.
+  // MayRead() has already decided that the message may be read, so the buffer is not refused.
   auto buffer = std::make_shared<PooledBuffer>(pool_->GetAnyway(in.bytes));
   const uint32_t more = in.head[0];
   auto* at = reinterpret_cast<const capnp::word*>(buffer->data());
@@ -251,7 +254,8 @@ kj::Promise<void> TensorStream::CountWrite(kj::Promise<void> written) {
   write_began_ = Clock::now();
   return written.attach(kj::defer([this] {
     if (--writes_ > 0 || paused_ == nullptr) return;
-    // The next answer in the queue, if there is one, begins before this function runs.
+    // This runs last in the queue, so that the next answer that is queued, if any, begins to be
+    // written before it.
     continuing_ = kj::evalLast([this] {
                     KJ_IF_MAYBE (paused, paused_) {
                       if (writes_ > 0) return;

@@ -14,17 +14,18 @@
 #include "base/clock.h"
 #include "wire/buffer_pool.h"
 
-// The MessageStream under every graphd connection. It does two things that Cap'n Proto 0.9's
+// The MessageStream under every connection of graphd. It does two things that Cap'n Proto 0.9's own
 // MessageStream does not:
-//  - messages are received into pooled buffers on huge pages, so that large ones cause no page
-//    faults; the buffer returns to the pool with the message's reader;
-//  - buffers that a message refers to without a copy (Orphanage::referenceExternalData) are
-//    released when the message has been *written*. Attaching them to the method's promise would
-//    release them earlier: the call completes when its answer is queued, not when it is sent.
+//  - It receives messages into pooled buffers on huge pages, so that large ones cause no page
+//    faults. A buffer returns to the pool with the reader of its message.
+//  - It keeps buffers to which a message refers without a copy
+//    (Orphanage::referenceExternalData) until the message has been written. If they were attached
+//    to the method's promise, they would be released earlier: the call completes when its answer
+//    is queued, not when it is sent.
 
 namespace graphd {
 
-// The data that a connection has yet to send: buffers that its messages refer to, and room that
+// The data that a connection has yet to send: buffers to which its messages refer, and room that
 // running requests have reserved. Calls that are still running when the peer disconnects may keep
 // the outbox for longer than the stream lives. Not thread-safe: it belongs to the thread of the
 // stream's event loop, except for Room's destructor.
@@ -32,7 +33,7 @@ class Outbox : public std::enable_shared_from_this<Outbox> {
  public:
   explicit Outbox(size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // Reserved room for a part of an answer; released when destroyed.
+  // Reserved room for a part of an answer. It is released when this object is destroyed.
   class Room {
    public:
     Room() = default;
@@ -45,8 +46,8 @@ class Outbox : public std::enable_shared_from_this<Outbox> {
     ~Room() {
       if (outbox_) outbox_->bytes_ -= bytes_;
     }
-    // Splits off `bytes`, or what is left if that is less: an answer of several parts reserves its
-    // room once, so that no part is sent when there is no room for the next.
+    // Splits off `bytes`, or all that is left if that is less. An answer of several parts reserves
+    // its room once and splits it, so that no part is sent when there is no room for the next.
     Room Take(size_t bytes) noexcept {
       bytes = std::min(bytes, bytes_);
       bytes_ -= bytes;
@@ -63,8 +64,9 @@ class Outbox : public std::enable_shared_from_this<Outbox> {
   // Reserves room. Throws Error(kOverloaded) if the peer has left too many bytes unread.
   Room Reserve(size_t bytes);
 
-  // Keeps `buffer` (and its room) until the message with a segment that begins at buffer.data() has
-  // been written, or the connection is closed. Throws Error(kUnavailable) if it is closed already.
+  // Keeps `buffer` and its room until the message that has a segment which begins at buffer.data()
+  // has been written, or until the connection is closed. Throws Error(kUnavailable) if it is closed
+  // already.
   void ReleaseWhenWritten(PooledBuffer buffer, Room room);
 
   size_t bytes() const noexcept { return bytes_; }
@@ -81,12 +83,13 @@ class Outbox : public std::enable_shared_from_this<Outbox> {
   std::unordered_map<const void*, Pinned> pinned_;
 };
 
-// Received messages that are still being read. Belongs to the thread of the stream's event loop.
-// Calls that are still running may hold it longer than the stream lives.
+// The received messages that are still being read. Belongs to the thread of the stream's event
+// loop. Calls that are still running may keep it for longer than the stream lives.
 class Inbox {
  public:
-  // Returns a pointer that keeps alive the message with these bytes. Returns null if that message
-  // is not large or the bytes are a small part of it; the caller must then copy the bytes.
+  // Returns a pointer that keeps the message alive to which these bytes belong. Returns null if
+  // that message is not large, or if the bytes are a small part of it. The caller must then copy
+  // the bytes.
   std::shared_ptr<const void> Keep(const void* address, size_t bytes) const;
 
  private:
@@ -95,9 +98,9 @@ class Inbox {
   std::map<const void*, std::weak_ptr<PooledBuffer>> messages_;  // by address of their first byte
 };
 
-// Returns the number of words that may be visited in a message of `bytes` bytes. Cap'n Proto counts
-// each element of a list, because empty elements take no space: a message of a few words can claim
-// 2^29 of them, which would take time and memory to read.
+// Returns the number of words that a reader may visit in a message of `bytes` bytes. Cap'n Proto
+// also counts each element of a list as a word, because empty elements take no space: a message of
+// a few words can claim 2^29 of them, which would take time and memory to read.
 uint64_t VisitLimit(size_t bytes);
 
 // The message stream of one connection. Belongs to the thread of its event loop.
@@ -108,19 +111,20 @@ uint64_t VisitLimit(size_t bytes);
 // Both ends refuse to visit more than VisitLimit() words of a message.
 class TensorStream final : public capnp::MessageStream {
  public:
-  // `capability_stream` is `stream` again if it can pass descriptors, else null. A message of more
-  // than `max_message_bytes` closes the connection before anything is allocated.
+  // `capability_stream` is `stream` itself if it can pass descriptors, and otherwise null. If the
+  // peer sends a message of more than `max_message_bytes`, the connection is closed before anything
+  // is allocated for the message.
   TensorStream(kj::AsyncIoStream& stream, kj::AsyncCapabilityStream* capability_stream,
                std::shared_ptr<BufferPool> pool, size_t max_message_bytes, size_t max_unsent_bytes,
                bool is_server);
   ~TensorStream() noexcept(false);
 
   // Charges what is read from now on to an account. While the account is nearly used up, nothing is
-  // read, so that the rest of its fair share is left for the answers to running requests. Call
-  // before anything is read. `timer` belongs to the thread of the event loop.
+  // read, so that the rest of its fair share is left for the answers to running requests. Call this
+  // before anything is read. `timer` belongs to the event loop of the stream's thread.
   void SetMemory(std::shared_ptr<MemoryAccount> account, kj::Timer& timer);
-  // Replaces a server's limits for unattached clients by those for attached ones, and the account
-  // if there is one.
+  // Replaces a server's limits for unattached clients by those for attached clients. Replaces the
+  // account, too, if `account` is not null.
   void Admit(std::shared_ptr<MemoryAccount> account);
   // Returns the pool into whose buffers the stream reads messages. Its memory is charged to the
   // stream's account.
@@ -132,16 +136,16 @@ class TensorStream final : public capnp::MessageStream {
 
   // The longest message of a peer that is not admitted yet.
   static constexpr size_t kMaxUnattachedMessage = size_t{64} << 10;
-  // The number of messages that are read while an answer waits to be written, before and after
-  // admission.
+  // The number of messages that a server still reads while an answer waits to be written, before
+  // and after admission.
   static constexpr size_t kUnattachedReadAhead = 16;
   static constexpr size_t kReadAhead = 256;
-  // The longest message that is read from a peer with nothing charged to its account, even if
-  // others have used up the memory: they may be waiting for something that depends on the message.
+  // The longest message that is always read from a peer with nothing charged to its account, even
+  // if others have used up the memory: the others may be waiting for something that depends on it.
   static constexpr size_t kAlwaysRead = size_t{256} << 10;
-  // The largest number of calls that a server has received and the peer has not finished, before
-  // and after admission. An answer's entry in the table of answers is kept until the peer has
-  // finished the call.
+  // The largest number of calls that a server may have received and the peer has not finished (by
+  // the message Finish), before and after admission. Until a call is finished, the server keeps an
+  // entry in its table of answers.
   static constexpr int64_t kUnattachedUnfinished = 1024;
   static constexpr int64_t kMaxUnfinished = 65536;
 
@@ -182,10 +186,10 @@ class TensorStream final : public capnp::MessageStream {
   const size_t max_message_bytes_;
   size_t admitted_message_bytes_, read_ahead_;
   int64_t unfinished_ = 0, max_unfinished_;
-  size_t writes_ = 0;  // writes under way; the next answer waits for them
+  size_t writes_ = 0;  // writes under way, for which the next answer waits
   Clock::time_point write_began_;
   size_t read_meanwhile_ = 0;  // messages read since the last time that no answer waited
-  kj::Maybe<kj::Own<kj::PromiseFulfiller<void>>> paused_;  // continues to read
+  kj::Maybe<kj::Own<kj::PromiseFulfiller<void>>> paused_;  // fulfilled to continue reading
   kj::Promise<void> continuing_ = nullptr;
   std::shared_ptr<Outbox> outbox_;
   std::shared_ptr<Inbox> inbox_;

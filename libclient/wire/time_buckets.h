@@ -7,23 +7,24 @@
 
 namespace graphd {
 
-// The number of times that are at most a bound, and above the bound of the bucket before it.
+// The number of times that are at most the bound of this bucket, and above the bound of the bucket
+// before it.
 struct TimeBucket {
   uint64_t nanoseconds = 0;  // the bound
   uint64_t count = 0;
 };
 
-// The distribution of times that were counted since some start. Of two distributions of the same
-// process, the later one has all times of the earlier one. A plain value.
+// The distribution of the times that were counted since some start. If two distributions come from
+// the same process, the later one includes all times of the earlier one. A plain value.
 struct TimeBuckets {
   double seconds = 0;               // the sum of all times
-  std::vector<TimeBucket> buckets;  // those that are not empty, by ascending bound
+  std::vector<TimeBucket> buckets;  // all that are not empty, by ascending bound
 
   uint64_t count() const noexcept;
-  // Returns a time in seconds that the share `q` (0 to 1) of all times did not exceed: the bound of
-  // the bucket in which that quantile is. Returns 0 if there are no times.
+  // Returns a time in seconds which the share `q` (0 to 1) of all times did not exceed: the bound
+  // of the bucket that has this quantile. Returns 0 if there are no times.
   double Quantile(double q) const noexcept;
-  // Returns the times that are not in `before`, an earlier distribution.
+  // Returns the times that were added after `before`, an earlier distribution of the same process.
   TimeBuckets Since(const TimeBuckets& before) const;
   // Adds the times of another distribution.
   void Add(const TimeBuckets& other);

@@ -50,7 +50,7 @@ void CheckSocketDirectory(const std::string& path) {
 }
 
 void CheckListener(int fd, const std::string& path) {
-  // For a connected socket the kernel reports the process that called listen.
+  // For a connected socket, the kernel reports the process that has called listen.
   ucred listener{};
   socklen_t length = sizeof listener;
   if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &listener, &length) != 0) {
