@@ -8,7 +8,7 @@
 #include "format/io/file_stamp.h"
 #include "format/load_part_config.h"
 
-// The identification of the files that a graph was read from, which shows whether they have
+// Functions that identify the files that a graph was read from, to detect whether the files have
 // changed.
 
 namespace graphd {
@@ -18,9 +18,9 @@ namespace graphd {
 std::vector<FileStamp> StampDataFiles(const PartConfig& config, std::span<const PartId> parts);
 
 // Returns a number that identifies the data of these files; it is never 0. It is a hash of the
-// sizes and modification times of all files, and of the contents of JSON files, which have a
-// checksum of each array in the native format. Copies on other machines that have kept the times
-// have the same number. Throws Error(kIo) if a file can't be read.
+// sizes and modification times of all files, and of the contents of the JSON files. (In the native
+// format, these contain a checksum of each array.) Copies on other machines have the same number if
+// they have the same modification times. Throws Error(kIo) if a file can't be read.
 uint64_t DataHash(const std::vector<FileStamp>& files);
 // Returns the hash as 16 hexadecimal digits, as it is shown to people and written to files.
 std::string Fingerprint(uint64_t data_hash);

@@ -17,8 +17,8 @@ void CheckPart(const PartConfig& config, PartId part) {
   }
 }
 
-// Throws Error(kCorrupt) unless the array is called node/ or edge/, an id of a type, and a name,
-// and has rows.
+// Throws Error(kCorrupt) unless the array is called node/<id of a type>/<name> or edge/<id of a
+// type>/<name>, and has rows.
 void CheckFeatureArray(const PartConfig& config, PartId part, const ArraySpec& array) {
   const Schema& schema = config.meta->schema;
   const bool is_node = array.name.starts_with("node/");

@@ -13,8 +13,8 @@
 
 namespace graphd {
 
-// Returns the bytes of the segments that LoadPartition will create, from headers and file sizes
-// alone. A daemon compares them with the available memory before it loads.
+// Returns how many bytes the segments take that LoadPartition will create. Reads only headers and
+// file sizes. A daemon compares the result with the available memory before it loads the partition.
 uint64_t EstimatePartitionBytes(const PartConfig& config, PartId part);
 
 // Returns the descriptions of a partition's feature arrays, "node/<id of the type>/<name>" and
@@ -27,8 +27,8 @@ std::vector<ArraySpec> FeatureArrays(const PartConfig& config, PartId part);
 std::vector<std::string> PartitionFiles(const PartConfig& config, PartId part);
 
 // Loads a partition into sealed segments and validates it (Partition::Validate). Throws
-// Error(kCorrupt) naming file, offset and expectation for truncated or damaged files. Allocations
-// are limited by the sizes of the files, whatever their headers claim.
+// Error(kCorrupt), which names file, offset and expectation, if files are truncated or damaged.
+// Allocations are limited by the sizes of the files, whatever their headers claim.
 std::shared_ptr<const Partition> LoadPartition(const PartConfig& config, PartId part,
                                                const LoadOptions& options = {});
 

@@ -9,8 +9,8 @@
 
 namespace graphd {
 
-// Files of node names: directory/<graph_name>.<ntype>.ids.txt.gz has one name per line; line i
-// (from 0) has the name of the node whose orig_id is i.
+// Functions for the files of node names. The file directory/<graph_name>.<ntype>.ids.txt.gz has one
+// name per line; line i (from 0) has the name of the node whose orig_id is i.
 
 // Returns the name of the file for a node type.
 std::string NodeNamesFileName(const std::string& graph_name, const std::string& ntype);
@@ -19,24 +19,25 @@ std::string NodeNamesFileName(const std::string& graph_name, const std::string& 
 void RemoveNodeNames(const std::string& directory, const std::string& graph_name);
 
 // Removes the files "<graph_name>.<any><ending>" from a directory, and the temporary files that an
-// interrupted run has left while it wrote such files.
+// interrupted run has left when it was writing such files.
 void RemoveListFiles(const std::string& directory, const std::string& graph_name,
                      const std::string& ending);
 
 // Copies a file of node names. The copy gets its name when it is complete and on the disk.
 void CopyNames(const std::string& from, const std::string& to);
 
-// Returns the paths of the existing files beside a part config, by NodeTypeId; "" for types without
-// a file.
+// Returns, by NodeTypeId, the path of each type's file of node names beside a part config; "" for
+// types without a file.
 std::vector<std::string> FindNodeNames(const PartConfig& config);
 
-// Writes the file of each node type that has names, or copies the existing file. Returns the paths
-// by node type.
+// Writes a file for each node type that has names; if the names are already in a file
+// (RawNodes::names_file), copies that. Returns the paths of the new files by node type.
 std::map<std::string, std::string> WriteNodeNames(const std::string& directory,
                                                   const std::string& graph_name,
                                                   const RawGraph& graph);
 
-// Copies the files of a part config to a directory, for a graph with the same name and orig_id.
+// Copies the files of node names beside a part config to a directory, under the same names. They
+// are valid there for a graph with the same orig_id.
 void CopyNodeNames(const PartConfig& config, const std::string& directory);
 
 }  // namespace graphd

@@ -36,13 +36,14 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Raise it when the meaning of the state's files changes.
+// This version must be raised when the meaning of the state's files changes.
 constexpr int kStateVersion = 2;
 
 constexpr const char* kOwners = "owners";
 constexpr const char* kEdges = "edges.json";
 constexpr const char* kCleared = "cleared";
-// The run has cleared the output, but the machine was restarted.
+// A state with this file belongs to a run that had cleared the output when the machine was
+// restarted, and has begun again.
 constexpr const char* kStartedAgain = "started_again";
 
 std::string StateDirectory(const PartitionOptions& options) {
@@ -53,7 +54,7 @@ std::string StateDirectory(const PartitionOptions& options) {
   return JoinPath(output, options.graph_name + kStateEnding);
 }
 
-// Returns the kernel's id of the time since the machine was started.
+// Returns the kernel's id of the current boot, which changes with every start of the machine.
 std::string BootId() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string id;
@@ -163,14 +164,14 @@ class OutOfCore {
       const RawGraph graph = source_.read(spill_, progress);
       CheckPartitionInput(graph, options_);
       CheckLabelTexts(options_.graph_name, graph);
-      // Mistakes are found before the graph is kept.
+      // Finds mistakes in store_as before the graph is saved.
       if (!options_.storage.store_as.empty()) MakeStoragePlan(graph, options_.storage);
       SaveRawGraph(graph, spill_);
     }
     graph_ = LoadRawGraph(spill_);
   }
 
-  // Compares what will be written with the room on the disk.
+  // Throws if the disk has too little room for what will be written.
   void CheckDisk() const {
     uint64_t needed = 0;
     for (EdgeTypeId e = 0; e < graph_.schema.num_etypes() && !state_.Has(kEdges); e++) {
@@ -228,7 +229,8 @@ class OutOfCore {
     return true;
   }
 
-  // Distributes the edges of all types, or takes them from the state.
+  // Distributes the edges of all types, unless the state has the edges that an earlier run
+  // distributed.
   void DistributeEdges(const NodeOwners& owners) {
     for (const auto& of_type : owners) {
       numbering_.push_back(NumberNodes(of_type, options_.num_parts));
@@ -268,7 +270,7 @@ class OutOfCore {
                           PartMethodName(options_.method));
   }
 
-  // Reports the bytes of a step that are written.
+  // Returns a function that adds up the bytes that a step writes, and reports their sum.
   std::function<void(uint64_t)> Counter(const char* step, uint64_t total) {
     done_ = 0;
     return [this, step, total](uint64_t bytes) {
@@ -327,7 +329,7 @@ class OutOfCore {
     }
     NativeHeader header = ReadNativeHeaderFile(state_.Path(EdgesName(part)), "");
     NativeHeader nodes = ReadNativeHeaderFile(state_.Path(NodesName(part)), "");
-    // The order is that of WritePartition.
+    // The segments must be in the order in which WritePartition writes them.
     header.segments.insert(header.segments.begin() + 1, std::move(nodes.segments.at(0)));
     // An existing header may belong to another graph.
     const std::string path = JoinPath(Directory(part), kNativeHeaderFile);
@@ -387,7 +389,8 @@ PartitionSummary PartitionOutOfCore(const GraphSource& source, const PartitionOp
     try {
       return OutOfCore(source, options, memory, state).Run();
     } catch (const Error& error) {
-      // A refused input or option leaves nothing that would block the corrected command.
+      // If the input or an option is refused, the state is removed, because it would block the
+      // corrected command.
       const bool refused = error.code() == ErrorCode::kInvalid ||
                            error.code() == ErrorCode::kNotFound ||
                            error.code() == ErrorCode::kCorrupt;

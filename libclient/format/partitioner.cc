@@ -108,7 +108,7 @@ PartitionPlan MakePlan(const RawGraph& graph, NodeOwners owners, const Partition
 
 PartitionSummary PartitionAndWrite(const RawGraph& input, const PartitionOptions& options) {
   const bool dgl = options.format == PartFormat::kDgl;
-  // Mistakes are found before the long part begins.
+  // Finds mistakes in labels and in store_as before the assignment, which takes long.
   CheckLabelTexts(options.graph_name, input);
   if (!options.storage.store_as.empty()) MakeStoragePlan(input, options.storage);
   Assignment assignment = AssignNodes(input, options, options.progress);

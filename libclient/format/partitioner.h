@@ -17,17 +17,18 @@
 
 // Splits a graph into partitions, in graphd's native format or in DGL's.
 //
-// Nodes are renumbered by (partition, type, original id); edges by (partition of the destination,
-// edge type, destination, source, original id), using the nodes' new ids. So the in-edges of a node
-// have consecutive ids, sorted by source. The ids of the input are kept as the int64 feature
-// "orig_id" of every node type and, unless StorageOptions says otherwise, edge type. Integers are
-// stored in the narrowest dtype that holds them.
+// Nodes get new ids in the order of (partition, type, original id). Edges get new ids in the order
+// of (partition of the destination, edge type, destination, source, original id), where destination
+// and source are new ids. So a node's in-edges of one type have consecutive ids, sorted by source.
+// The ids of the input are kept as the int64 feature "orig_id" of every node type and, unless
+// StorageOptions says otherwise, edge type. Integers are stored in the narrowest dtype that holds
+// them.
 //
 // With several trainers per machine, nodes and edges get the int64 feature "trainer_id", as in DGL:
 // 0 .. num_parts * T - 1. An edge has the trainer of its destination.
 //
-// Memory holds the input graph and 8 bytes per edge (10 while they are sorted), and before that the
-// data of the partition method. All cores sort; one thread does the rest.
+// Memory holds the input graph, and with it first the data of the partition method and then 8 bytes
+// per edge (10 while edges are sorted). Sorting uses all cores; one thread does the rest.
 
 namespace graphd {
 
@@ -51,22 +52,24 @@ struct PartitionSummary {
   std::vector<ClassShares> classes;  // classes that balance_ntypes asked to balance, if any
 };
 
-// Throws Error(kInvalid) for a graph name that is not a valid file name and for options that
-// CheckAssignOptions refuses, Error(kExists) if the output directory already has that graph or any
-// partition and `force` is not set. PartitionGraph checks this, too; call it before reading a large
-// input.
+// Checks the options, as PartitionGraph does, too. Call it before a large input is read. Throws
+// Error(kInvalid) for a graph name that is not a valid file name and for options that
+// CheckAssignOptions refuses. Throws Error(kExists) if the output directory already has a part
+// config of that name or the directory part0, unless `force` is set.
 void CheckPartitionOptions(const PartitionOptions& options);
 
-// Throws Error(kInvalid) for types and features whose names partitions can't have (PartitionGraph).
+// Throws Error(kInvalid) if types or features have names that PartitionGraph refuses.
 void CheckPartitionInput(const RawGraph& graph, const PartitionOptions& options);
 
-// Creates the output directory. If it exists, removes the files of an earlier graph of that name,
-// all partitions, and the states of interrupted runs (partition_out_of_core.h) from it, except the
-// state in the directory `keep`. Throws Error(kExists) if another process uses a state.
+// Creates the output directory. If it exists, removes from it the files of an earlier graph of that
+// name, the files of all partitions, and the states of interrupted runs (partition_out_of_core.h)
+// except the state in the directory `keep`. Throws Error(kExists) if another process uses one of
+// these states.
 void ClearOutput(const PartitionOptions& options, const std::string& keep = "");
 
-// Removes the temporary files that an interrupted run may have left while it wrote the part config,
-// headers, names and texts of labels.
+// Removes the temporary files that an interrupted run may have left when it was writing the part
+// config or headers. Also removes the files of node names and of labels' texts, even complete ones;
+// the caller must write them again.
 void RemoveTemporaries(const PartitionOptions& options);
 
 // Partitions the graph. Throws as CheckPartitionOptions does, and Error(kInvalid) for an input that

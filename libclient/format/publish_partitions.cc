@@ -52,7 +52,7 @@ void MoveFiles(const fs::path& from, const fs::path& to) {
 // Moves everything from the staging directory into the output, which has no graph any more.
 void MoveGraph(const GraphPlan& plan, const PublishOptions& options) {
   for (int32_t p = 0; p < plan.num_parts(); p++) {
-    // Other files that are there are kept.
+    // Other files in the output's directory of the partition are kept.
     MoveFiles(JoinPath(options.staging, PartDirectoryName(p)),
               JoinPath(options.output, PartDirectoryName(p)));
   }

@@ -4,8 +4,9 @@
 
 #include "format/distributed/graph_plan.h"
 
-// The last step of partitioning by several processes, each of which has written complete partitions
-// (distributed/part_writer.h) into a directory that nobody else reads.
+// The last step of partitioning by several processes. These have written complete partitions
+// (distributed/part_writer.h) into a directory that nobody else reads; this step moves them to the
+// output.
 
 namespace graphd {
 
@@ -15,15 +16,16 @@ struct PublishOptions {
   bool force = false;   // replace an earlier graph
 };
 
-// Throws as GraphPlan::Check, CheckPartitionOptions and CheckPartitionInput do. Call it before the
-// long part begins, with counts of 0 if they are not known yet.
+// Checks whether PublishPartitions would refuse the plan or the options. Call it before the
+// partitions are written, which takes long; the plan may have counts of 0 if they are not known
+// yet. Throws as GraphPlan::Check, CheckPartitionOptions and CheckPartitionInput do.
 void CheckPublishing(const GraphPlan& plan, const PublishOptions& options);
 
-// Moves the partitions and names to the output, where they replace an earlier graph, writes the
-// part config at the end, and returns its path. The directory `staging` remains; its owner must
-// remove it. Throws Error(kCorrupt) or Error(kNotFound) if a partition is not complete; then the
-// output is left as it is. After an error of the operating system, the files that were not moved
-// are still in `staging`.
+// Moves the partitions and the files of node names to the output, where they replace an earlier
+// graph. Then writes the part config and returns its path. The directory `staging` remains; the
+// caller must remove it. Throws Error(kCorrupt) or Error(kNotFound) if a partition is not complete;
+// then the output is left as it is. After an error of the operating system, the files that were not
+// moved are still in `staging`.
 std::string PublishPartitions(const GraphPlan& plan, const PublishOptions& options);
 
 }  // namespace graphd

@@ -31,7 +31,7 @@ struct Place {
 // The original ids seen so far in all partitions.
 class SeenIds {
  public:
-  // Requires: `count` bits may be allocated.
+  // Allocates `count` bits, so `count` must have been compared with the sizes of the files.
   explicit SeenIds(int64_t count) : seen_(static_cast<size_t>(count)) {}
 
   std::optional<std::string> Add(std::span<const int64_t> ids, const Place& place) {
@@ -222,7 +222,8 @@ class Verifier {
       const bool present = std::any_of(infos.begin(), infos.end(), [](const FeatureInfo& info) {
         return info.name == kOrigId && info.dtype == DType::kInt64 && info.row_shape.empty();
       });
-      // Skip a book that claims more than the files can hold; nothing is allocated for it.
+      // Skip the check if the partition book claims more ids than the files could hold with 8 bytes
+      // each, so that nothing is allocated for them.
       if (!present || static_cast<uint64_t>(count) > total_bytes_ / sizeof(int64_t)) return;
       const Place place = Locate(partition.id(), array);
       SeenIds& ids = seen.try_emplace(type, count).first->second;

@@ -9,11 +9,12 @@
 // Checks every file of a partitioned graph, continuing after faults. One partition is in memory at
 // a time.
 //
-// Checks of native partitions: header, file sizes, the checksum of every array, zeros between
-// arrays; offsets start at 0, never decrease and end at the number of edges; sources exist and
-// ascend within a node's edges (destinations are owned by construction); features have the same
-// name, dtype and row shape in all partitions; original ids are a permutation over all partitions.
-// Checks of DGL's partitions: everything that loading checks.
+// In native partitions, it checks the header, the sizes of files, the checksum of every array, and
+// that the bytes between arrays are 0. Offsets must start at 0, never decrease and end at the
+// number of edges. Sources must exist and ascend within a node's edges. (Destinations can't be
+// wrong: the offsets are those of owned nodes.) Features must have the same name, dtype and row
+// shape in all partitions. Over all partitions, no original id may be out of range or occur twice.
+// In DGL's partitions, it checks everything that loading checks.
 
 namespace graphd {
 

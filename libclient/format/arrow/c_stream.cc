@@ -9,7 +9,7 @@
 namespace graphd {
 namespace {
 
-// Owns a struct of the C interface, which it releases.
+// The owner of a struct of the C interface. It releases the struct when it is destroyed.
 template <class T>
 struct Owned {
   Owned() { std::memset(&value, 0, sizeof value); }

@@ -62,11 +62,11 @@ class Checker {
     Throw(ErrorCode::kCorrupt, "column '", name_.substr(0, 80), "': damaged Arrow data: ", args...,
           "; write the table again with a current version of its library");
   }
-  // Returns the bytes of all elements up to the last row.
+  // Returns how many bytes a buffer takes up to the last row, with `bits` bits for each element.
   uint64_t Bytes(uint64_t bits) const {
     return (static_cast<uint64_t>(column_.offset + column_.length) * bits + 7) / 8;
   }
-  // Checks that a buffer has so many bytes, if there are rows.
+  // Checks that a buffer has at least `bytes` bytes, unless the column has no rows.
   void Require(size_t buffer, uint64_t bytes) const {
     const ArrowBuffer& given = column_.buffers[buffer];
     if (column_.length == 0) return;

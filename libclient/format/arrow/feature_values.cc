@@ -96,8 +96,8 @@ void FeatureValues::Append(std::span<const ArrowColumn* const> columns,
   }
 }
 
-// Appends several columns of one dtype, which is much faster than value by value. Returns false for
-// others.
+// Appends several columns if they all have the same dtype, which is much faster than appending
+// value by value. Otherwise returns false.
 bool FeatureValues::AppendAlike(std::span<const ArrowColumn* const> columns) {
   const std::optional<DType> dtype = PlainDType(*columns[0]->type);
   if (!dtype || *dtype == DType::kBool || *dtype == DType::kFloat16) return false;
@@ -150,7 +150,8 @@ void FeatureValues::Flush() {
   AppendRange({{}, name_, no_source, 0}, column);
 }
 
-// Keeps values as numbers from here on; their dtype is chosen at the end, when all are known.
+// Makes `numbers_` hold all values, those so far and those to come. It chooses their dtype at the
+// end, when all are known.
 void FeatureValues::UseNumbers() {
   Flush();
   started_ = true;
@@ -321,7 +322,7 @@ void FeatureValues::AppendRange(const Batch&, const ArrowColumn& column) {
   }
 }
 
-// Appends a label for a cell that is not empty, and NaN for one that is.
+// Appends the label of a cell, or NaN if the cell is empty.
 bool FeatureValues::AppendText(std::string_view cell) {
   if (cell.empty()) return numbers_->Append(cell);
   const bool first = numbers_->size() == missing_;

@@ -16,14 +16,15 @@
 
 namespace graphd {
 
-// The choice of a feature's dtype if it is read from typed columns: kAsText is the dtype that the
-// same numbers would get if they were text (NumberColumn), and kKept is the dtype of the columns.
+// The dtype that a feature gets if it is read from typed columns. With kAsText, it is the dtype
+// that the same numbers would get if they were text (NumberColumn); with kKept, it is the dtype of
+// the columns.
 enum class FeatureDTypes { kAsText, kKept };
 
-// The numbers of one feature while its rows are read, as cells of text or as typed columns:
-// numbers, bools, dictionaries of either, lists of numbers, and texts, which become labels 0, 1, 2
-// ... in the order of the dictionary or, without a dictionary, of their first appearance. Nulls and
-// empty cells are NaN. Not thread-safe.
+// The numbers of one feature while its rows are read, from cells of text or from typed columns. A
+// column may have numbers, bools, dictionaries of either, lists of numbers, or texts. Texts become
+// labels 0, 1, 2 ... in the order of the dictionary or, without a dictionary, of their first
+// appearance. Nulls and empty cells become NaN. Not thread-safe.
 class FeatureValues {
  public:
   // With `spill`, the numbers are kept in files there (TensorBuilder).

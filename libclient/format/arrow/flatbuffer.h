@@ -89,7 +89,7 @@ class FlatTable {
   }
   // Requires Has(field).
   FlatTable Table(uint64_t field) const { return {bytes_, bytes_.Follow(Place(field))}; }
-  // Returns an empty vector if there is none.
+  // Returns the vector in a field, or an empty vector if the table lacks the field.
   FlatVector Vector(uint64_t field, uint64_t size) const {
     const uint64_t at = Place(field);
     return at == 0 ? FlatVector() : FlatVector(bytes_, bytes_.Follow(at), size);

@@ -3,12 +3,12 @@
 
 #include <utility>
 
-// Numbers of fields are those of Arrow's Schema.fbs.
+// Fields have the numbers here that they have in Arrow's Schema.fbs.
 
 namespace graphd {
 namespace {
 
-// Numbers of the union Type.
+// The members of the union Type.
 enum : uint8_t {
   kNullType = 1,
   kInt,
@@ -107,7 +107,8 @@ ArrowType TypeOfNumber(uint8_t number, const FlatTable& type, const std::string&
   }
 }
 
-// Adds up the fields of a schema, so that a small message can't describe very many.
+// The number of fields so far and its limit, because a small message could describe very many
+// fields.
 struct Limits {
   int fields = 0;
   static constexpr int kMaxFields = 100'000;

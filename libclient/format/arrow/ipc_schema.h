@@ -7,9 +7,9 @@
 
 namespace graphd {
 
-// Returns the columns of a schema message. Throws Error(kCorrupt), or Error(kInvalid) for
-// big-endian data and for unknown types, because a reader would not know which buffers their
-// columns have.
+// Returns the columns of a schema message. Throws Error(kCorrupt) for a damaged message, and
+// Error(kInvalid) for big-endian data and for unknown types: a reader would not know which buffers
+// a column of an unknown type has.
 std::vector<ArrowField> ReadIpcSchema(const FlatTable& schema);
 
 }  // namespace graphd

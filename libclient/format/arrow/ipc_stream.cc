@@ -11,7 +11,7 @@
 #include "format/arrow/ipc_schema.h"
 #include "format/io/tensor_builder.h"
 
-// Numbers of fields are those of Arrow's Message.fbs.
+// Fields have the numbers here that they have in Arrow's Message.fbs.
 
 namespace graphd {
 namespace {
@@ -67,7 +67,7 @@ class IpcStream final : public ArrowStream {
     Throw(ErrorCode::kCorrupt, name_, ": damaged Arrow stream: ", args...);
   }
 
-  // Reads bytes; memory grows as they arrive. Returns fewer at the end of the source.
+  // Reads `size` bytes, or fewer if the source ends before. Memory grows only as bytes arrive.
   Tensor ReadBytes(uint64_t size) {
     TensorBuilder bytes(DType::kUInt8);
     while (bytes.num_elements() < size) {
@@ -208,7 +208,8 @@ class IpcStream final : public ArrowStream {
     dictionaries_[id] = std::move(dictionary);
   }
 
-  // Returns the type of the values of a dictionary, in a column or in what it contains.
+  // Returns the type of the values of the dictionary with this id if a column of type `type`, or
+  // one of its children, uses that; else null.
   static const ArrowType* Find(const ArrowType& type, int64_t id) {
     if (type.dictionary) {
       return type.dictionary_id == id ? type.dictionary.get() : Find(*type.dictionary, id);

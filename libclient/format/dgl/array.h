@@ -51,7 +51,8 @@ std::vector<DglNamedArray> ReadDglNamedArrays(ByteReader& reader, const char* wh
 // Reads a whole tensor dictionary, which must end where the file ends.
 std::vector<DglNamedArray> ReadDglTensorDict(ByteReader reader);
 
-// Calls f(UnalignedSpan<T>) for an array of ids within a graph's structure: int32 or int64.
+// Calls f(UnalignedSpan<T>) for an array of ids in a graph's structure, where T is int32_t or
+// int64_t.
 template <class F>
 decltype(auto) VisitDglIds(const DglArray& ids, F&& f) {
   if (ids.dtype == DType::kInt32) return f(UnalignedSpan<int32_t>(ids.data));

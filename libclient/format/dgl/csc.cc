@@ -151,7 +151,9 @@ class Sorter {
 
   static constexpr size_t kAhead = 16;
 
-  // Prefetches the four random places that an edge touches. Two steps ahead, this saves a quarter
+  // Prefetches the four places in memory, in random order, that placing an edge touches. The cursor
+  // of its destination and the id of its source are prefetched 2 * kAhead edges before; its places
+  // in `indices` and `rows`, to which the cursor leads, kAhead edges before. This saves a quarter
   // of the time for 30 million edges (1.66 s to 1.26 s).
   template <class Id, class Row>
   void Prefetch(const TypeRange& range, size_t r, std::span<uint64_t> indptr, std::span<Id> indices,

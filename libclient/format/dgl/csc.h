@@ -25,10 +25,10 @@ struct DglStructure {
 // Builds the segment of csc/<etype>/{indptr,indices,edge_rows}. The in-edges of a node ascend by
 // edge id. edge_rows is left out if the edges of a type are ordered by destination. Halo edges are
 // dropped. Throws Error(kCorrupt) if an owned edge has an end of the wrong type or a destination
-// that is not owned, or if the destination of an edge that is not owned is owned.
+// that is not owned, or if a halo edge has a destination that is owned.
 //
-// It uses a counting sort: two passes over the edges, and besides the segment one table of 4 or 8
-// bytes per local node.
+// It uses a counting sort, which passes over the edges twice. Besides the segment, it takes a table
+// of 4 or 8 bytes per local node, and 2 more if there are several node types.
 std::shared_ptr<const Segment> BuildDglCsc(const DglStructure& structure,
                                            const std::string& segment_name);
 

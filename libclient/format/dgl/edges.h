@@ -28,8 +28,8 @@ class DglEdges {
     if (wide_) return f(UnalignedSpan<int64_t>(src_), UnalignedSpan<int64_t>(dst_));
     return f(UnalignedSpan<int32_t>(src_), UnalignedSpan<int32_t>(dst_));
   }
-  // Return the file offset of an end of an edge, for messages; for a compressed matrix, return
-  // where its column of ends begins.
+  // Return the offset of an end of an edge in the file, for messages. If the edges come from a
+  // compressed matrix, both return the offset at which its array of indices begins.
   uint64_t SrcOffset(size_t edge) const noexcept { return src_offset_ + edge * stride_; }
   uint64_t DstOffset(size_t edge) const noexcept { return dst_offset_ + edge * stride_; }
 

@@ -48,8 +48,8 @@ void CheckFeatures(const std::string& type, const std::vector<RawFeature>& featu
   }
 }
 
-// Checks that DGL can load features of partitions without rows. `map` and `type` determine the rows
-// of each partition.
+// Checks that DGL can load the features of partitions that have no rows of the type. `map` and
+// `type` determine the rows of each partition.
 void CheckEmptyFeatures(const std::string& type_name, const std::vector<RawFeature>& features,
                         const IdMap& map, int32_t type) {
   for (const RawFeature& feature : features) {

@@ -10,9 +10,10 @@
 // Partitions that DGL 1.x and 2.x load: graph.dgl, node_feat.dgl and edge_feat.dgl per partition
 // (graph.h, array.h). They contain what dgl.distributed.partition_graph would write for the same
 // owners, with three differences that DGL does not notice: edges and halo nodes are in a fixed
-// order where DGL's is arbitrary, a single partition is numbered by the same rules as several, and
-// the numbers of the input are kept as the feature "orig_id". Partitions without nodes or edges are
-// written, too, where DGL fails: load_partition reads them, but DGL's own servers can't serve them.
+// order (in DGL's files, their order is arbitrary); a single partition is numbered by the same
+// rules as several; and the ids of the input are kept as the feature "orig_id". Partitions without
+// nodes or edges are written, too, while DGL fails to write them. DGL's load_partition reads them,
+// but DGL's own servers can't serve them.
 
 namespace graphd {
 
@@ -25,14 +26,14 @@ struct DglWriteOptions {
 // csr.
 int64_t DglFormatsFromNames(const std::string& names);
 
-// Throws Error(kInvalid) for a number of hops outside 0..100. Call it first.
+// Throws Error(kInvalid) for a number of hops outside 0..100. This is the first of three checks.
 void CheckDglOptions(const DglWriteOptions& options);
 // Throws Error(kInvalid) for a graph that DGL could not load: names with '/' or '~', type names
 // with ':', a feature called _ID, features of uint16, uint32 or uint64. Call it before any work.
 void CheckDglGraph(const RawGraph& graph);
 // Throws Error(kInvalid) for 0 hops if edges are cut (no partition would store them), and for a
-// bfloat16 feature of a type that some partition has no objects of: DGL cannot load empty bfloat16
-// tensors. Call it before anything is written.
+// bfloat16 feature if some partition has no nodes or edges of its type: DGL cannot load empty
+// bfloat16 tensors. Call it before anything is written.
 void CheckDglPlan(const RawGraph& graph, const PartitionPlan& plan, const DglWriteOptions& options);
 
 // Writes partition `part` of the plan into `directory`, creating it if needed, through a buffer of

@@ -65,8 +65,8 @@ DglFeatures::DglFeatures(const std::string& path, const GraphMeta& meta, PartId 
 std::shared_ptr<const Segment> DglFeatures::Load(
     const std::string& segment_name, const std::vector<uint64_t>& file_rows,
     const std::function<void(uint64_t)>& progress) const {
-  // Reading causes half the page faults of copying from the mapping, and a file that is truncated
-  // meanwhile causes an error instead of SIGBUS.
+  // The rows are read, not copied from the mapping: reading causes half the page faults, and a file
+  // that is truncated meanwhile causes an error instead of SIGBUS.
   const UniqueFd fd = OpenFile(file_.path(), O_RDONLY);
   SegmentWriter writer(segment_name, layout_);
   for (const Entry& entry : entries_) {

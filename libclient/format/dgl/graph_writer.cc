@@ -86,8 +86,8 @@ class GraphFile {
     PutEachEdge<int64_t>([&](const DglHalo::Edge& edge) { return halo_.LocalSrc(edge); });
     PutEachEdge<int64_t>([&](const DglHalo::Edge& edge) { return halo_.LocalDst(edge); });
     out_.PutIds({});
-    out_.Put(uint8_t{0});  // rows sorted
-    out_.Put(uint8_t{0});  // columns sorted
+    out_.Put(uint8_t{0});  // "rows are sorted": no
+    out_.Put(uint8_t{0});  // "columns are sorted": no
   }
 
   void PutCsc() {
@@ -104,7 +104,7 @@ class GraphFile {
     };
     put_each([&](const DglHalo::Edge& edge) { return halo_.LocalSrc(edge); });
     put_each([](const DglHalo::Edge& edge) { return edge.local_id; });
-    out_.Put(uint8_t{0});  // sorted
+    out_.Put(uint8_t{0});  // "sorted": no
   }
 
   // Collects the rows of all sources first, because sources are visited in no particular order.
@@ -132,7 +132,7 @@ class GraphFile {
     out_.BeginArray(DType::kInt64, {halo_.num_edges()});
     for (const Entry& entry : entries) out_.Put(entry.edge);
     out_.EndArray();
-    out_.Put(uint8_t{0});  // sorted
+    out_.Put(uint8_t{0});  // "sorted": no
   }
 
   // Writes a column of value(homogeneous id, type, owner) by local node id.

@@ -35,7 +35,8 @@ int64_t DglHalo::ToHomo(NodeTypeId type, int64_t id) const {
   return book_.nodes().ranges()[Index(type)][owner].begin + (id - first[owner]);
 }
 
-// Adds the halo nodes that in-edges reach.
+// Adds the halo nodes that are reached by following in-edges backwards from owned nodes, in up to
+// num_hops hops.
 void DglHalo::AddSources(int num_hops) {
   std::vector<int64_t> added;
   int hop = 1;

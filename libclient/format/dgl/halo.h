@@ -7,8 +7,8 @@
 #include "format/dgl/ranked_id_set.h"
 #include "format/partition/plan.h"
 
-// The nodes and edges that DGL stores for a partition: those it owns, and a halo around them that
-// contains the in-neighbourhood of `num_hops` hops of each owned node.
+// The nodes and edges that DGL stores for a partition: those that it owns, and a halo around them,
+// which contains the in-neighbourhood of `num_hops` hops of each owned node.
 //
 //   halo nodes  1 hop: the sources of owned edges, and the destinations of edges that leave the
 //               partition. Each further hop: the sources of the in-edges of the nodes that the hop
@@ -17,8 +17,8 @@
 //               and all in-edges of the halo nodes that in-edges reach in fewer than num_hops hops.
 //
 // Local node ids number the owned nodes by homogeneous id, then the halo nodes by homogeneous id;
-// local edge ids likewise. Only two bits per node of the graph are stored: each pass searches the
-// plan for the edges again.
+// local edge ids likewise. This object takes only three bits per node of the graph. It stores no
+// edges: each pass over them searches the plan for them again.
 
 namespace graphd {
 
@@ -172,8 +172,8 @@ void DglHalo::ForEachEdge(F&& f) const {
 template <class F, class G>
 void DglHalo::ForEachRow(F&& f, G&& end_of_row) const {
   ForEachPart([&](PartId owner) {
-    // Destinations ascend among the edges of one type, so a counter per type gives the edges' local
-    // ids.
+    // The edges of each type are visited by ascending destination, as their local ids ascend. So
+    // one counter for each type gives the local ids.
     std::vector<int64_t> next = first_edge_[static_cast<size_t>(owner)];
     for (NodeTypeId t = 0; t < schema_.num_ntypes(); t++) {
       ForEachNodeOf(owner, t, [&](int64_t homo, int64_t id) {

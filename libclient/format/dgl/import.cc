@@ -53,7 +53,7 @@ std::shared_ptr<const Partition> LoadDglPartition(const PartConfig& config, Part
     done = std::min(done + bytes, total);
     if (options.progress) options.progress(done, total);
   };
-  // Memory files have names of at most 249 bytes.
+  // The name of a memory file (memfd_create) may have at most 249 bytes.
   const std::string name = StrCat(meta.graph_name.substr(0, 100), "/", part);
 
   const DglOwned::Source node_source{"node", path, files.graph.node_data, "inner_node"};

@@ -38,8 +38,9 @@ class DglOutput {
   void PutText(const std::string& text);
   void PutZeros(size_t count);
 
-  // Writes the header of an array. The elements follow, by Put or PutBytes, then EndArray(), which
-  // checks that their number agrees with the shape. bool becomes uint8, as in DGL.
+  // Writes the header of an array. Afterwards, call Put or PutBytes to write the elements, and then
+  // EndArray(), which checks that their number agrees with the shape. bool becomes uint8, as in
+  // DGL.
   void BeginArray(DType dtype, const std::vector<int64_t>& shape);
   void EndArray();
   // Writes a one-dimensional array of int64.

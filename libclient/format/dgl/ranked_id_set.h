@@ -6,9 +6,9 @@
 
 namespace graphd {
 
-// A set of ids 0..bound-1 that counts its members below a given id in constant time, at a quarter
-// of a byte per possible id. First insert all ids, then call Count() once, then call size() and
-// Rank(). Not thread-safe while it is filled.
+// A set of ids from 0..bound-1. It counts its members below a given id in constant time, and takes
+// a quarter of a byte per possible id. First insert all ids, then call Count() once, then call
+// size() and Rank(). Not thread-safe while it is filled.
 class RankedIdSet {
  public:
   explicit RankedIdSet(int64_t bound) : words_(static_cast<size_t>((bound + 63) / 64)) {}

@@ -81,8 +81,8 @@ void SummarizeItems(const ArrowColumn& items, int64_t begin, int64_t end, Column
       }
       summary.range.Add(static_cast<float>(value));
     } else {
-      // In a column of float32, Convert makes whole numbers float by way of double, so their range
-      // is computed in the same way.
+      // If the feature becomes float32, Convert converts whole numbers to double and then to float,
+      // so their range is computed in the same way.
       summary.range.Add(static_cast<float>(static_cast<double>(value)));
       if constexpr (std::is_same_v<T, uint64_t>) {
         // This number makes the column floating, so that `least` and `most` are not used.
@@ -142,10 +142,10 @@ std::byte* Convert(const ArrowColumn& items, int64_t begin, int64_t end,
         using T = decltype(value);
         if constexpr (std::is_floating_point_v<To>) {
           if constexpr (std::is_floating_point_v<T>) {
-            // Files have one NaN only.
+            // In files, every NaN has the same bits.
             if (std::isnan(value)) return put(std::numeric_limits<To>::quiet_NaN());
           }
-          // Whole numbers become double first, as in NumberColumn, which rounds twice.
+          // Whole numbers become double first and so are rounded twice, as in NumberColumn.
           if constexpr (std::is_integral_v<T>)
             return put(static_cast<To>(static_cast<double>(value)));
           put(static_cast<To>(value));

@@ -10,9 +10,10 @@
 #include "format/io/number_summary.h"
 #include "format/native/encoder.h"
 
-// The numbers of a feature that is given as a column of an Arrow table, of which each process has
-// some rows. Summaries of all rows determine the dtype and the encoding of the feature: the same
-// ones that graphctl partition chooses for the same column of a Parquet file.
+// Functions for the numbers of a feature that is a column of an Arrow table, of which each process
+// has some rows. Each process summarises its rows, and the merged summaries determine the dtype and
+// the encoding of the feature. They are the same as graphctl partition chooses for the same column
+// of a Parquet file.
 
 namespace graphd {
 
@@ -31,12 +32,12 @@ struct ColumnSummary {
   PlannedFeature Plan(const std::string& name, const std::string& store_as) const;
 };
 
-// Returns the summary of a column of this type without rows. Throws Error(kInvalid), with the
+// Returns the summary of a column that has this type and no rows. Throws Error(kInvalid), with the
 // remedy, if it has no numbers; `column_name` is for messages.
 ColumnSummary SummaryOf(const ArrowType& type, const std::string& column_name);
 
-// Adds the rows of a column to the summary of its type or of other rows. Throws Error(kInvalid) for
-// lists of different lengths.
+// Adds the rows of a column to `summary`, which SummaryOf has returned for its type, or which
+// already has other rows. Throws Error(kInvalid) for lists of different lengths.
 void Summarize(const ArrowColumn& column, const std::string& column_name, ColumnSummary& summary);
 
 // Appends the rows begin .. end - 1 of a column to `to`, as numbers of feature.encoding.dtype;

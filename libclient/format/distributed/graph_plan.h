@@ -11,8 +11,8 @@
 #include "graph/partition.h"
 #include "graphd/schema.h"
 
-// The description of a whole graph that each of several processes needs to write one of its
-// partitions, so that together they write the same bytes as PartitionGraph (partitioner.h).
+// The description of a whole graph. Each of several processes needs it to write one partition of
+// the graph. Together, they write the same bytes as PartitionGraph (partitioner.h).
 
 namespace graphd {
 
@@ -43,7 +43,8 @@ struct GraphPlan {
   std::shared_ptr<const GraphMeta> Meta() const;
   // Returns the features of the graph, without rows.
   RawGraph Features() const;
-  // Returns the encodings. The original ids of a type are 0 .. count() - 1.
+  // Returns the encodings of all features. Those of original ids are for the ids 0 .. count() - 1
+  // of each type.
   StoragePlan Storage() const;
 };
 

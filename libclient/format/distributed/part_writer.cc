@@ -143,7 +143,7 @@ void PartWriter::EndNodes() {
                       std::function<void(uint64_t)>());
 }
 
-// Ends the list of a destination's edges.
+// Ends the list of the current destination's edges and goes on to the next destination.
 void PartWriter::CloseNode() {
   degrees_.push_back(std::exchange(degree_, 0));
   node_++;
@@ -233,7 +233,7 @@ uint64_t PartWriter::Finish() {
   EndNodes();
   AdvanceToEdges(static_cast<EdgeTypeId>(plan_.schema.num_etypes()));
   NativeHeader header{plan_.graph_name, part_, edge_files_->Finish()};
-  // The order is that of WritePartition.
+  // The segments must be in the order in which WritePartition writes them.
   header.segments.insert(header.segments.begin() + 1, std::move(node_segment_.at(0)));
   PublishPartition(directory_, header);
   finished_ = true;

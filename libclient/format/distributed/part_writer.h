@@ -27,10 +27,10 @@ struct IdSums {
   }
 };
 
-// The writer of one partition, in the native format, of a graph that another system has shuffled
-// and sorted: it gets the rows in their final order and writes them as they come. The bytes are
-// those of PartitionGraph for the same assignment. Memory holds 8 bytes for each node of the
-// partition, a buffer for each array that is being written, and a batch.
+// The writer of one partition in the native format. Another system has shuffled and sorted the
+// graph, so the writer gets the rows in their final order and writes them as they come. It writes
+// the same bytes as PartitionGraph does for the same assignment of nodes. Memory holds 8 bytes for
+// each node of the partition, a buffer for each array that is being written, and a batch.
 //
 // The caller adds the nodes, type by type, and then the edges, type by type. It leaves out types
 // without rows. Not thread-safe. Throws Error if a write fails.
@@ -45,13 +45,13 @@ class PartWriter {
   PartWriter(const PartWriter&) = delete;
   PartWriter& operator=(const PartWriter&) = delete;
 
-  // Appends nodes by ascending id. The columns are the id, int64, and the features in the plan's
-  // order. This function and the next two throw Error(kInvalid) for rows in another order, for more
-  // or fewer rows than planned, for ids that the graph does not have, and for columns that
+  // Appends nodes by ascending original id. The columns are this id, int64, and the features in the
+  // plan's order. This function and the next two throw Error(kInvalid) for rows in another order,
+  // for more or fewer rows than planned, for ids that the graph does not have, and for columns that
   // AppendNumbers refuses.
   void AddNodes(NodeTypeId ntype, const ArrowBatch& batch);
-  // Appends edges by ascending (destination, source, edge). The columns are the destination's id,
-  // the source's new id, and the edge's id, int64 each, and the features.
+  // Appends edges by ascending (destination, source, edge). The columns are the destination's
+  // original id, the source's new id and the edge's original id, int64 each, and then the features.
   void AddEdges(EdgeTypeId etype, const ArrowBatch& batch);
   // Completes the files, syncs them and gives them their names. Returns the bytes of all segments.
   uint64_t Finish();
@@ -80,7 +80,7 @@ class PartWriter {
   void ForEachPiece(const ArrowColumn& column, const PlannedFeature& feature, F&& write);
   void EndNodes();
   void EndEdgeType();
-  // Ends the types before this one, which may have no rows.
+  // Ends the nodes and all edge types before this one, which may have no rows, and begins this one.
   void AdvanceToEdges(EdgeTypeId etype);
   void CloseNode();
 

@@ -68,8 +68,9 @@ class Walk {
   std::vector<std::string> files_;
 };
 
-// Returns the files below the part of a pattern without wildcards that match it. "*" stands for
-// slashes, too: it is better to note too many files than to overlook one.
+// Returns the files that match a pattern, searching below the directory that the pattern names
+// before its first wildcard. "*" matches slashes, too: it is better to note too many files than to
+// overlook one.
 std::vector<std::string> Matches(std::string pattern, const WrittenFiles& written) {
   if (pattern[0] != '/') pattern = "./" + pattern;
   const size_t slash = pattern.rfind('/', pattern.find_first_of(kWildcards));

@@ -5,7 +5,7 @@
 
 namespace graphd {
 
-// The files of a graph in a directory that a run writes itself.
+// The output of a run: it writes the files of this graph into this directory.
 struct WrittenFiles {
   std::string directory, graph_name;
 };

@@ -10,7 +10,7 @@
 
 namespace graphd {
 
-// The key of an edge: edges are merged in the order of its members.
+// The key of an edge. Edges are merged in the order of (node, src, edge).
 struct MergedEdge {
   uint64_t node = 0, src = 0, edge = 0;
   auto operator<=>(const MergedEdge&) const = default;

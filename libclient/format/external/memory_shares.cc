@@ -18,8 +18,8 @@ namespace graphd {
 namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
-// The program, its libraries and small objects, and pages of mapped files that are touched before
-// the limit is enforced.
+// The memory for the program, its libraries and small objects, and for pages of mapped files that
+// are touched before the limit is enforced.
 constexpr uint64_t kProgramBytes = 40 * kMiB;
 constexpr uint64_t kLeastMapped = 8 * kMiB, kMostMapped = 1024 * kMiB, kLeastWork = 16 * kMiB;
 
@@ -62,8 +62,8 @@ Size SizeOf(const RawGraph& graph) {
   return size;
 }
 
-// Returns the memory that METIS needs for the last level of multilevel, unless clusters can't be
-// joined further before that level is reached.
+// Returns the memory that METIS needs for the last level of multilevel. METIS needs more if
+// clusters can't be joined further before the level is as small as is assumed here.
 uint64_t LastLevelBytes(const RawGraph& graph, const AssignOptions& options) {
   if (options.method != PartMethod::kMultilevel) return 0;
   const auto [nodes, all_pairs] = SizeOf(graph);
@@ -93,8 +93,8 @@ uint64_t NodeBytes(const RawGraph& graph, const AssignOptions& options) {
       return std::max(most, owners + 8 * largest);
     case PartMethod::kLdg:
     case PartMethod::kFennel:
-      // Memory holds the ends of the nodes' neighbours, and the owners of nodes, which are there
-      // twice while they are split by type.
+      // Memory holds, for each node, where its list of neighbours ends, and its owner; the owners
+      // are there twice while they are split by type.
       return std::max(most, 8 * all + 2 * owners + classes);
     case PartMethod::kMultilevel:
       // The most memory is held while nodes are grouped (cluster_nodes.h), and later with the first

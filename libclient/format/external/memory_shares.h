@@ -6,13 +6,13 @@
 #include "format/native/storage_plan.h"
 #include "format/partition/assign_nodes.h"
 
-// The division of the memory of a run that partitions a graph out of core: the program itself,
-// pages of mapped files, data that is held for each node, and the rest ("work") for sorting and
-// buffers.
+// Functions that divide the memory of a run that partitions a graph out of core. The shares are for
+// the program itself, for pages of mapped files, for data that is held for each node, and the rest
+// ("work") for sorting and buffers.
 
 namespace graphd {
 
-// Throws Error(kOverloaded) if `memory` is not enough for any graph.
+// Throws Error(kOverloaded) if `memory` is not enough even for the smallest graph.
 void CheckLeastMemory(uint64_t memory);
 
 // Returns the share of resident pages of mapped files.
@@ -32,8 +32,8 @@ uint64_t EdgeBytesOnDisk(const RawGraph& graph, const StoragePlan& storage, Edge
 // Returns the size of all partitions' files, without the padding between their arrays.
 uint64_t ExpectedBytes(const RawGraph& graph, const StoragePlan& storage);
 
-// Throws Error(kOverloaded) if this process holds more memory of its own than `memory`, as it may
-// while it reads a graph whose nodes have names.
+// Throws Error(kOverloaded) if this process holds more memory of its own (without pages of files)
+// than `memory` without MappedShare. This may happen while it reads a graph whose nodes have names.
 void CheckResident(uint64_t memory);
 
 }  // namespace graphd

@@ -8,9 +8,9 @@
 
 namespace graphd {
 
-// Groups of consecutive nodes: at most 65,536 groups and one more for each partition, none of which
-// spans two partitions, so that a counter for each group fits into the cache. Immutable; safe to
-// share between threads.
+// Groups of consecutive nodes. No group spans two partitions. There are at most 65,536 groups and
+// one more for each partition, so that a counter for each group fits into the cache. Immutable;
+// safe to share between threads.
 class NodeCells {
  public:
   // Partition p owns the nodes first[p] .. first[p + 1] - 1.

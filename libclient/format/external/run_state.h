@@ -21,21 +21,23 @@ class RunState {
   // Returns whether `directory` has the state of a run with this key.
   static bool Matches(const std::string& directory, const nlohmann::ordered_json& key);
 
-  // Returns the same, but ignores whether the machine was restarted since then.
+  // Returns the same as Matches, but ignores whether the machine was restarted since the state was
+  // written.
   static bool MatchesButForStart(const std::string& directory, const nlohmann::ordered_json& key);
 
   // Throws Error(kExists) if `directory` has the state of a run with a key that differs in more
   // than kMachineStart.
   static void CheckNoOther(const std::string& directory, const nlohmann::ordered_json& key);
 
-  // Removes the states in a directory, whose names end in kStateEnding, except `keep`. Throws
-  // Error(kExists) if another process uses one of them; then none is removed.
+  // Removes the states in the directory `parent` (subdirectories whose names end in kStateEnding),
+  // except the state `keep`. Throws Error(kExists) if another process uses one of them; then none
+  // is removed.
   static void RemoveOthers(const std::string& parent, const std::string& keep);
 
   // Opens or creates the state. Removes an existing state first if the machine was restarted since
-  // then, or if it belongs to a run with another key and `replace` is true. Throws Error(kExists)
-  // if another process uses the state, or if it belongs to a run with another key and `replace` is
-  // false.
+  // that state was written, or if it belongs to a run with another key and `replace` is true.
+  // Throws Error(kExists) if another process uses the state, or if it belongs to a run with another
+  // key and `replace` is false.
   RunState(std::string directory, const nlohmann::ordered_json& key, bool replace);
 
   const std::string& directory() const noexcept { return directory_; }

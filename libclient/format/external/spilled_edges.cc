@@ -49,7 +49,7 @@ constexpr uint64_t kSortedNodeBytes = 24;
 // Returns the number of threads that distribute so many edges.
 size_t DistributingThreads(uint64_t edges) { return edges < 100'000 ? 1 : UsefulThreads(); }
 
-// Returns the share of the memory for edges and nodes of a run.
+// Returns the part of the memory that is for the edges and nodes of a run.
 uint64_t RoomForEdges(uint64_t memory) { return memory - std::min(memory / 2, kFixedBytes); }
 
 // A key that also tells where the row of its edge is.
@@ -188,7 +188,7 @@ class Distributor {
         cells_(dst.first),
         counts_(threads_, std::vector<uint64_t>(cells_.size(), 0)) {}
 
-  // Returns the runs.
+  // Distributes the edges to files and returns the runs.
   std::vector<EdgeRun> Run(const std::string& path) {
     RunThreads(threads_, [&](size_t thread) { Count(thread); });
     FormRuns();
@@ -202,11 +202,11 @@ class Distributor {
   int64_t edge_cut() const { return cut_; }
 
  private:
-  // Returns where the share of a thread begins; earlier threads have lower edges.
+  // Returns the first edge of a thread's share. The shares are consecutive, in the order of the
+  // threads.
   size_t Begin(size_t thread) const { return total_ * thread / threads_; }
 
-  // Reports the edges of all threads that are done, which are estimated from those of the first
-  // thread.
+  // Reports how many edges all threads have done, as estimated from the edges of the first thread.
   void Report(const char* step, size_t thread, size_t edge) const {
     if (thread != 0 || edge % (size_t{1} << 20) != 0 || !progress_) return;
     progress_(step, std::min(edge * threads_, total_ - 1), total_);
@@ -222,7 +222,8 @@ class Distributor {
     });
   }
 
-  // Forms the runs out of cells of one partition, and notes where each thread's edges begin.
+  // Forms the runs, each of consecutive cells of one partition, and computes where each thread's
+  // edges begin in each run.
   void FormRuns() {
     const uint64_t most = RoomForEdges(memory_);
     const uint64_t edge_bytes = SortedEdgeBytes(sizeof(Key) == KeyBytes(true), row_bytes_);
@@ -347,7 +348,8 @@ class Chunk {
       }
     }
   };
-  // Refuses files that do not belong to the run, instead of counting beyond its nodes.
+  // Throws if the files have nodes that do not belong to the run, because these would be counted
+  // beyond the end of an array.
   void CheckNodes(const RunFiles& files, uint64_t num_nodes, uint64_t begin) const {
     for (size_t i = 0; i < nodes_.size(); i++) {
       if (nodes_[i] < num_nodes) continue;

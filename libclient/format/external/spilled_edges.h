@@ -14,10 +14,10 @@
 #include "graph/encoding.h"
 
 // The external sort of the edges of one type into the order of their new ids (partitioner.h has the
-// rules). First, edges are distributed to runs on the disk, each of which has the in-edges of a
-// range of nodes of one partition; then each run is read and sorted by itself. A run that exceeds
-// the memory, because one group of nodes has that many in-edges, is sorted in parts that are
-// merged.
+// rules). First, edges are distributed to runs on the disk. Each run has the in-edges of a range of
+// nodes of one partition. Then each run is read and sorted by itself. A run may exceed the memory,
+// because a single group of nodes (node_cells.h) has too many in-edges; it is sorted in parts,
+// which are then merged.
 
 namespace graphd {
 
@@ -51,7 +51,7 @@ class SpilledEdges {
                const std::vector<EdgeColumn>& columns, uint64_t memory, const std::string& path,
                const StepProgress& progress);
 
-  // Convert the result to and from JSON, for another process that continues with it.
+  // Convert this object to and from JSON, for another process that continues with its files.
   nlohmann::ordered_json ToJson() const;
   static SpilledEdges FromJson(const nlohmann::json& json, const std::string& file);
 
@@ -84,7 +84,8 @@ class SpilledEdges {
 
 // Returns the bytes on the disk that an edge takes while it is sorted.
 uint64_t SpilledEdgeBytes(bool narrow, size_t row_bytes) noexcept;
-// Returns the least `memory` with which SpilledEdges can distribute that many edges.
+// Returns a `memory` that suffices for SpilledEdges to distribute that many edges. It is 8 MiB, or
+// at most a quarter above the least that suffices.
 uint64_t LeastSortMemory(uint64_t edges, bool narrow, size_t row_bytes, int32_t num_parts) noexcept;
 
 }  // namespace graphd

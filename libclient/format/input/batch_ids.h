@@ -21,7 +21,8 @@ class BatchIds {
   // Returns the id in a row of the batch. It is the same as NodeIds::Resolve returns for the row's
   // text.
   uint64_t At(int64_t row);
-  // Returns the text of a whole number, a text or a value of a dictionary; "" for null and others.
+  // Returns a row's id as text if it is a number, a text or such a value of a dictionary; returns
+  // "" for null and for other types.
   static std::string TextOf(const ArrowColumn& column, int64_t row);
 
  private:

@@ -97,7 +97,8 @@ class Chunked {
     return counts;
   }
 
-  // Returns the files of a FileSpec; sets whether they are arrays.
+  // Returns the files that `spec` lists (FILES in chunked.h), and sets `numpy` to whether they are
+  // arrays.
   std::vector<std::string> Files(const JsonField& spec, bool& numpy) const {
     const JsonField name = spec["format"]["name"];
     const std::string format = name.String();
@@ -137,7 +138,8 @@ class Chunked {
     bool numpy = false;
     for (const std::string& file : Files(root_["edges"][etype], numpy)) {
       if (numpy) {
-        // Rows are edges, as in text; also in a chunk of two edges, whose shape would be ambiguous.
+        // Rows are edges, as in text. Without this argument, the array of a chunk of two edges
+        // would be ambiguous.
         ReadNpyEdges(file, TwoByTwo::kEdgesInRows, reading, progress_);
       } else {
         const TableHints hints{.separator = std::nullopt, .header = false};
@@ -195,7 +197,7 @@ class Chunked {
     if (shape.empty()) Throw(ErrorCode::kCorrupt, files[0], ": a single number, expected rows");
     shape[0] = rows;
     const size_t row_bytes = first.row_bytes();
-    // Check the size first: no more memory than the files have is allocated.
+    // Check the size before allocating: the array can't have more bytes than the files.
     uint64_t bytes = 0;
     for (const std::string& file : files) bytes += FileSize(file);
     uint64_t wanted = 0;

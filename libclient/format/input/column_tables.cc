@@ -39,7 +39,7 @@ int64_t ListSize(const ArrowColumn& column) {
 // A table of which some columns are read.
 class ColumnTable {
  public:
-  // `wanted`: columns of `format`, of which each is read once.
+  // `wanted` has the columns of `format` to read. A column that is there twice is read once.
   ColumnTable(ColumnFiles& files, const std::string& path, const TableFormat& format,
               std::vector<size_t> wanted, const StepProgress& progress)
       : path_(path), width_(format.columns.size()), progress_(progress) {
@@ -91,7 +91,8 @@ class ColumnTable {
 }  // namespace
 
 TableFormat DescribeColumns(ColumnFiles& files, const std::string& path) {
-  // A text table has its header among the rows from which its format is detected.
+  // One row less than for a text table, whose header is among the rows from which its format is
+  // detected.
   constexpr int64_t kRows = kSampleRows - 1;
   const std::unique_ptr<ArrowStream> sample = files.Sample(path, kRows);
   TableFormat format;

@@ -17,11 +17,12 @@ namespace graphd {
 
 enum class EdgeFileKind { kTable, kNpy, kMatrixMarket, kColumns };
 
-// Returns the kind of a file by its first bytes; kColumns for a directory and a pattern. Throws
-// Error(kInvalid) for archives, with the remedy.
+// Returns the kind of a file by its first bytes. Returns kColumns for Parquet and Arrow files, .npz
+// archives, directories and patterns.
 EdgeFileKind EdgeFileKindOf(const std::string& path);
 
-// The edges of one type while its files are read one after the other. Edge ids follow that order.
+// The edges of one type while its files are read one after the other. Edges get ids in the order in
+// which they are read.
 struct EdgesBeingRead {
   // With `spill`, edges and features are kept in files there.
   EdgesBeingRead(NodeIds& src_ids, NodeIds& dst_ids, SpillFiles* spill = nullptr)
@@ -56,7 +57,7 @@ void ChooseEdgeColumns(EdgeTable& table, const CanonicalEdgeType& type,
 void ReadEdgeTable(const EdgeTable& table, const FeatureSelection& selection, EdgesBeingRead& edges,
                    const StepProgress& progress);
 
-// The interpretation of an ambiguous 2x2 array.
+// The interpretation of an array of shape [2, 2], which is ambiguous.
 enum class TwoByTwo { kEndsInRows, kEdgesInRows };
 
 // Read ids of int32, int64, uint32 or uint64 from an array [2, E] or [E, 2], in C or Fortran order,

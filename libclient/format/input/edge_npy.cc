@@ -40,7 +40,7 @@ struct IdColumn {
   }
 };
 
-// The ids that are read before their pages are released.
+// The number of ids that are read before their pages are released.
 constexpr size_t kReleaseIds = size_t{1} << 20;
 
 // Releases the pages of the ids from `begin` to `end` - 1 of a column: they are not read again, and
@@ -81,7 +81,8 @@ void ReadColumns(const IdColumn& src, const IdColumn& dst, size_t count, EdgesBe
         edges.ends.Add(u, dst.Resolve<decltype(dst_zero)>(edges.dst, i));
         if (i % 65536 == 0 && progress) progress("reading " + src.file.path(), i, count);
         if (i % kReleaseIds == 0 && i > 0) {
-          // A page that two pieces share is released with the next one.
+          // Each call covers the piece before, too, so that the page that two pieces share is
+          // released with the second piece.
           for (const IdColumn& column : {src, dst}) {
             const size_t end = column.first / column.stride + i;
             ReleasePages(column, end - std::min(end, 2 * kReleaseIds), end);
@@ -112,7 +113,8 @@ void ReadNpyEdges(const std::string& path, TwoByTwo two_by_two, EdgesBeingRead& 
   const bool rows_are_ends =
       shape[0] == 2 && (shape[1] != 2 || two_by_two == TwoByTwo::kEndsInRows);
   const auto count = static_cast<size_t>(rows_are_ends ? shape[1] : shape[0]);
-  // All sources come first in [2, E] in C order and [E, 2] in Fortran order.
+  // All sources come before all destinations if the shape is [2, E] in C order or [E, 2] in Fortran
+  // order.
   const bool sources_first = rows_are_ends != file.fortran_order();
   const IdColumn src{file, 0, sources_first ? size_t{1} : size_t{2}};
   const IdColumn dst{file, sources_first ? count : size_t{1}, src.stride};

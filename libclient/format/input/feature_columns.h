@@ -13,15 +13,16 @@
 // The columns of a table that become features of its nodes or edges.
 //
 // With a header, a column becomes a feature of its name, and columns called NAME.0, NAME.1 ...
-// become one feature NAME of several numbers. Without a header, a single column is called `single`,
-// and several become one feature "feat". In tables that are stored by column, a column of lists of
-// numbers is a feature, too. In tables with a header, a column of text becomes labels, whose texts
-// are kept (FeatureValues). Without a header, a column of text is refused, because it may be the
-// relation of triples, or the destinations.
+// become one feature NAME of several numbers. Without a header, a single column becomes a feature
+// with the name `single`, which the constructor gets, and several columns become one feature
+// "feat". In tables that are stored by column, a column of lists of numbers is a feature, too. In
+// tables with a header, a column of text becomes labels, whose texts are kept (FeatureValues).
+// Without a header, a column of text is refused, because it may be the relation of triples, or the
+// destinations.
 
 namespace graphd {
 
-// The columns that a user wants as features: all, or those of some names or positions.
+// The columns that a user wants as features: all columns, or those with certain names or positions.
 class FeatureSelection {
  public:
   FeatureSelection() = default;

@@ -63,8 +63,8 @@ class FeatureColumnsOptions {
     AddList(text, 0, *options_.feature_columns, "all tables");
   }
 
-  // Refuses lists of a type and of a file of it: the file's columns might be meant to be added to
-  // those of the type, or to replace them.
+  // Throws if columns are listed both for a type and for a file of this type, because the user may
+  // mean that the file's columns are added to the type's columns or that they replace them.
   void CheckTypesAndFiles() const {
     for (const File& file : files_) {
       if (!options_.feature_columns_in.contains(file.path)) continue;

@@ -18,7 +18,7 @@ class FeatureSelections {
   explicit FeatureSelections(const GraphFilesOptions& options);
 
   const FeatureSelection& Of(const std::string& type, const std::string& path);
-  // Returns the names in the options that the header of a file may have.
+  // Returns the names in the options that may occur in the header of this file.
   std::vector<std::string> NamesFor(const std::string& path) const;
   // Takes a table into account. `ids` has the columns of the table that are ids. Throws
   // Error(kInvalid) if a column that is listed for its file is an id or does not exist.

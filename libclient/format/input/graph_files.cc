@@ -165,7 +165,7 @@ class GraphFiles {
     }
   }
 
-  // Finds the columns of a file of edges that may become features.
+  // Tells `selections_` which columns of a file of edges may become features.
   void AddFeaturesOf(const OpenEdgeFile& open) {
     const std::string& path = open.file->path;
     const std::string type = open.file->type.ToString();
@@ -217,8 +217,8 @@ class GraphFiles {
           "write it as .npy or .csv (pandas: read_parquet(...).to_csv(..., index=False))");
   }
 
-  // Decides per type whether ids are names: they are if some file's first rows have ids that are
-  // not numbers. Negative numbers alone are an error, not names.
+  // Decides for each type whether its ids are names: they are with map_ids, or if the first rows of
+  // some file have ids that are not numbers. If some are negative and all are numbers, throws.
   void ChooseNames() {
     for (NodeTypeId t = 0; t < graph_.schema.num_ntypes(); t++) {
       const std::vector<IdsInTable> columns = ColumnsWithIds(t);
@@ -248,7 +248,7 @@ class GraphFiles {
     const std::string* path;
     const TableFormat* format;
     const IdCells* column;
-    const char* row;  // subject of a row, "node" or "edge"
+    const char* row;  // what a row stands for, "node" or "edge"
   };
 
   std::vector<IdsInTable> ColumnsWithIds(NodeTypeId t) const {
@@ -270,8 +270,8 @@ class GraphFiles {
     return columns;
   }
 
-  // Reports files in which no header was detected: where the ids are names, a header looks like one
-  // more row.
+  // Reports the files in which no header was detected. If ids are names, a header looks like one
+  // more row, so it may have been overlooked.
   void NoteMissingHeaders(const std::vector<IdsInTable>& columns) {
     if (options_.hints.header) return;
     for (const IdsInTable& ids : columns) {
@@ -382,7 +382,7 @@ class GraphFiles {
     graph_.nodes[Index(t)].names = ids.names();
   }
 
-  // Refuses numbers with large gaps, which are names rather than ids.
+  // Throws if the ids are numbers with large gaps, because these are names rather than ids.
   void CheckDense(NodeTypeId t) {
     const auto count = static_cast<uint64_t>(Ids(t).count());
     uint64_t ends = 0;

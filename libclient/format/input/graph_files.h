@@ -18,9 +18,9 @@
 // Files are streamed: besides the graph, memory holds a buffer per open file, and the names if
 // nodes have names. Arrays of features are mapped, not read.
 //
-// The ids in the files determine the numbers of a type's nodes. Whole numbers are used as they are;
-// any others are names, numbered in order of first appearance. The number of a type's nodes follows
-// from, in this order: its node table, --num_nodes, the rows of its feature arrays, the largest id
+// Ids that are whole numbers are used as they are. Any other ids are names of nodes, which are
+// numbered in the order of their first appearance. How many nodes a type has follows from the first
+// of these that exists: its node table, --num_nodes, the rows of its feature arrays, the largest id
 // in the edges.
 
 namespace graphd {
@@ -79,10 +79,10 @@ struct GraphFilesOptions {
 void ParseFeatureColumns(const std::vector<std::string>& texts, GraphFilesOptions& options);
 
 // Reads the graph. Types are numbered in the order in which `edges`, then `nodes` name them. Throws
-// Error(kInvalid) for options that contradict each other or the files, for numeric ids if
-// fewer than a quarter of them occur, and for a number of nodes of a type that no file has;
-// Error(kCorrupt) with file and line or offset for bad contents, and if the input has no edges and
-// does not tell the number of nodes.
+// Error(kInvalid) for options that contradict each other or the files, for numeric ids if fewer
+// than a quarter of the numbers up to the largest id occur, and for --num_nodes with a type that no
+// file has. Throws Error(kCorrupt) with file and line or offset for bad contents, and if the input
+// has no edges and does not tell the number of nodes.
 RawGraph ReadGraphFiles(const GraphFilesOptions& options);
 
 }  // namespace graphd

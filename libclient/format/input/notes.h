@@ -27,9 +27,9 @@ std::vector<std::string> MissingNotes(const RawGraph& graph);
 // If more than half of a type's names are whole numbers, counts the names that are not.
 std::string LoneNamesNote(const std::string& ntype, const NameTable& names);
 
-// Doubts the columns of sources and destinations of a table if they were chosen by their positions:
-// if other columns have usual names of ends ("src", "target"), or if the first column counts the
-// rows and three columns could be ids.
+// Warns that the columns of sources and destinations of a table may be wrong if they were chosen by
+// their positions. There are two reasons: other columns have usual names of ends ("src", "target"),
+// or the first column counts the rows and three columns could be ids.
 std::string EndColumnsNote(const EdgeTable& table, const CanonicalEdgeType& type);
 
 }  // namespace graphd

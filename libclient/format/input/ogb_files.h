@@ -31,9 +31,9 @@ void ReadOgbFeatures(const std::string& directory, const std::string& kind, int6
                      const StepProgress& progress, std::vector<RawFeature>& features,
                      SpillFiles* spill = nullptr);
 
-// Returns the directory of the split scheme to use, split/<wanted> or the only one; nothing if the
-// data set has no split. Throws Error(kInvalid) if several exist and `wanted` is empty, or if
-// `wanted` does not exist.
+// Returns the directory of the split scheme to use: split/<wanted> or, if `wanted` is empty, the
+// only one. Returns nothing if the data set has no split. Throws Error(kInvalid) if several exist
+// and `wanted` is empty, or if `wanted` does not exist.
 std::optional<std::string> ChooseOgbSplit(const std::string& directory, const std::string& wanted);
 
 // Reads directory/{train,valid,test}, files of node ids, as train_mask, val_mask and test_mask.

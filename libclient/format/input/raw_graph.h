@@ -55,8 +55,9 @@ struct RawNodes {
 struct RawEdges {
   Tensor src, dst;  // both uint32 or both uint64, [stored edges]: type-wise ids, checked
   // If true, each stored edge stands for itself (edge id i) and for its reverse (id stored() + i),
-  // which shares its features, unless the feature has count() rows. Self loops and multi-edges are
-  // reversed like any other edge. Requires one type at both ends.
+  // which has the same features. Only a feature with count() rows has separate rows for reverse
+  // edges. Self loops and multi-edges are reversed like any other edge. Requires one type at both
+  // ends.
   bool add_reverse = false;
   std::vector<RawFeature> features;
   std::optional<Tensor> orig_id;  // int64 [stored edges]: as for nodes

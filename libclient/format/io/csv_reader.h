@@ -55,8 +55,8 @@ enum class NumberKind {
 };
 
 // Reads a whole file as a tensor [rows, columns], or [rows] if it has one column. Throws
-// Error(kCorrupt) with the line if a row's number of columns differs from the first one's, or if
-// the file does not have `rows` rows. A file without rows gives [0]. Reports the bytes read to
+// Error(kCorrupt) with the line if a row has more or fewer columns than the first row, or if the
+// file does not have `rows` rows. A file without rows gives [0]. Reports the bytes read to
 // `progress`. With `spill`, the tensor is kept in a file there (TensorBuilder).
 Tensor ReadCsvMatrix(const std::string& path, int64_t rows, NumberKind kind,
                      const StepProgress& progress = {}, SpillFiles* spill = nullptr);

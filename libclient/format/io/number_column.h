@@ -26,9 +26,10 @@ class NumberColumn {
   // Appends a cell. Returns false if it is not a number. An empty cell is NaN, true and false are 1
   // and 0.
   bool Append(std::string_view cell);
-  // Append a value that is not text. It has the same effect as its shortest decimal representation.
-  // A float or double without a fraction counts as if it were written with a point (1.0). A float
-  // never makes the column float64, because float32 preserves it.
+  // Append a value that is not text. The effect is the same as if the value's shortest decimal
+  // representation were appended as a cell. A float or double without a fraction counts as if it
+  // were written with a point (1.0). A float never makes the column float64, because float32
+  // preserves it.
   void AppendInt(int64_t value);
   void AppendUnsigned(uint64_t value);
   void AppendFloat(float value);

@@ -12,7 +12,7 @@ namespace {
 
 // Significant decimal digits that a float32 preserves when it is written and read.
 constexpr int kFloat32Digits = 9;
-constexpr int64_t kMoreDigits = 1'000'000'000;  // 10 to this power
+constexpr int64_t kMoreDigits = 1'000'000'000;  // 10 to the power of kFloat32Digits
 
 int SignificantDigits(std::string_view cell) noexcept {
   int digits = 0, zeros = 0;
@@ -50,7 +50,8 @@ bool NeedsDouble(double value) noexcept {
   if (!FitsFloat32(value)) return true;
   if (std::isinf(value)) return false;
   std::array<char, 32> text;
-  // "-1.25e-07": the digits before the exponent are significant, but for zeros at the end.
+  // The text is like "-1.25e-07", without zeros at the end, so all digits before the exponent are
+  // significant.
   const char* end =
       std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::scientific)
           .ptr;

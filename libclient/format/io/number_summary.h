@@ -32,12 +32,12 @@ struct NumberSummary {
   void AddDecimal(double value, std::string_view cell) noexcept;
   void Merge(const NumberSummary& part) noexcept;
 
-  // Returns uint8 if all are true or false, or if `mask` is set and all are 0 or 1; else int64 if
-  // `floating` is not set; else float64 if float32 does not preserve a number; else float32. A
-  // number is not preserved if it has more than 9 significant digits, if it is outside the range of
-  // float32, or if it was added by AddInt, has 10 digits or more and would be rounded.
-  // (1234567890.0, which has 9 significant digits, is hardly an id: it may be a float32 that was
-  // written as text.)
+  // Returns uint8 if all values are true or false, or if `mask` is set and all values are 0 or 1.
+  // Otherwise returns int64 if `floating` is not set, float64 if float32 does not preserve a
+  // number, or else float32. A number is not preserved if it has more than 9 significant digits, if
+  // it is outside the range of float32, or if it was added by AddInt, has 10 digits or more and
+  // would be rounded. (1234567890.0, which has 9 significant digits, is hardly an id: it may be a
+  // float32 that was written as text.)
   DType dtype(bool mask) const noexcept;
 };
 

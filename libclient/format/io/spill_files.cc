@@ -18,7 +18,8 @@ namespace graphd {
 namespace {
 
 constexpr size_t kSpillBufferBytes = size_t{256} << 10;
-// At 4 GB/s, which is more than page faults allow, 4 MB become resident in this time.
+// The time between two checks of the resident pages. Even at 4 GB/s, which is more than page faults
+// allow, only 4 MB become resident in this time.
 constexpr std::chrono::milliseconds kLookInterval{1};
 
 }  // namespace
@@ -81,7 +82,7 @@ Tensor SpillFiles::MapNpyFile(const std::string& path) {
   Tensor tensor = MapNpy(path);
   const NpyFile header(path);  // tells where the elements begin
   const uint64_t offset = header.data_offset();
-  // An unaligned array was copied into memory.
+  // If the array is not aligned, MapNpy has copied it into memory, so there is no mapping.
   if (offset % DTypeSize(tensor.dtype()) == 0 && tensor.num_bytes() > 0) {
     Note(tensor, {tensor.data() - offset, offset + tensor.num_bytes()}, path);
   }

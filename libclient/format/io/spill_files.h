@@ -31,9 +31,9 @@ struct FileRange {
 };
 
 // A directory of such files, and their mappings. A thread keeps the resident pages of all mappings
-// below a limit: it checks them every few milliseconds and releases pages beyond the limit. This
-// loses no data, because the pages are read from the files (mostly from the page cache) again.
-// Thread-safe.
+// below a limit: it counts them every millisecond and, if they exceed half the limit, releases them
+// all. This loses no data, because the pages are read from the files (mostly from the page cache)
+// again. Thread-safe.
 class SpillFiles {
  public:
   // Creates the directory if needed. `resident_bytes` is the limit of resident mapped pages.
@@ -72,7 +72,7 @@ class SpillFiles {
   CondVar stopped_;
   std::vector<Mapping> mappings_ GRAPHD_GUARDED_BY(mutex_);
   uint64_t next_file_ GRAPHD_GUARDED_BY(mutex_) = 0;
-  std::jthread keeper_;  // the last member: it uses the others
+  std::jthread keeper_;  // the last member, so it is destroyed first: it uses the others
 };
 
 // A file that is written from its beginning to its end through a buffer of 256 KiB, or less for

@@ -40,7 +40,7 @@ struct IdCells {
   void Add(int64_t line, std::string_view cell);
 };
 
-// Rows from which a format is detected; one of them may be the header.
+// The number of rows from which a format is detected. One of them may be the header.
 constexpr size_t kSampleRows = 100;
 
 struct TableFormat {

@@ -31,7 +31,7 @@ class TableReader {
     Throw(ErrorCode::kCorrupt, lines_.path(), ":", row_line_, ": ", args...);
   }
 
-  // Returns the file and that line, "users.csv:2".
+  // Returns the file and the line on which the row begins, such as "users.csv:2".
   std::string Place() const { return StrCat(lines_.path(), ":", row_line_); }
 
  private:

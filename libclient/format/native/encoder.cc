@@ -122,7 +122,8 @@ Encoding EncodingFor(DType dtype, const FloatRange& range, DType stored, const s
   }
   if (stored != DType::kInt8) return {stored, DType::kFloat32, 1};
   const float scale = range.largest / 127;
-  // The scale of denormal numbers would lose most of its bits.
+  // The scale must not be denormal, as it would be for very small values: it would lose most of its
+  // bits.
   return {stored, DType::kFloat32, std::max(scale, std::numeric_limits<float>::min())};
 }
 

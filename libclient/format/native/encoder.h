@@ -35,7 +35,8 @@ struct FloatRange {
   void Add(float value) noexcept;
   void Merge(const FloatRange& part) noexcept;
 };
-// Returns the same encoding for values of `dtype` in this range. Throws as the overload above does.
+// Returns the encoding that the overload above returns for values of `dtype` with this range, and
+// throws as that does.
 Encoding EncodingFor(DType dtype, const FloatRange& range, DType stored, const std::string& what);
 
 // Converts `count` elements at `from`, which have encoding.dtype, to stored elements.

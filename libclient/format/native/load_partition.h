@@ -25,9 +25,10 @@ NativeHeader ReadNativeHeaderOf(const PartConfig& config, PartId part);
 // and file sizes. Throws as ReadNativeHeader does.
 uint64_t EstimateNativeBytes(const PartConfig& config, PartId part);
 
-// Reads one segment's file into a sealed segment. `done` counts bytes, out of `total`, for
-// options.progress. Padding between arrays is not read. Throws Error(kCorrupt) naming file, array
-// and offset if the file is too short or, with options.verify_checksums, if a checksum differs.
+// Reads one segment's file into a sealed segment. Adds the bytes read to `done`, and passes `done`
+// and `total` to options.progress. Padding between arrays is not read. Throws Error(kCorrupt)
+// naming file, array and offset if the file is too short or, with options.verify_checksums, if a
+// checksum differs.
 std::shared_ptr<const Segment> LoadNativeSegment(const std::string& directory,
                                                  const NativeSegmentInfo& info,
                                                  const LoadOptions& options, uint64_t& done,

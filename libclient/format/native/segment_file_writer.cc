@@ -78,7 +78,7 @@ NativeSegmentInfo SegmentFileWriter::Finish() {
     GRAPHD_CHECK(!open_[i] && info_.layout.arrays()[i].bytes == 0, "every array is filled");
     info_.checksums[i] = Checksum().Digest();
   }
-  // Starts writing to the disk early.
+  // Asks the kernel to start writing to the disk now, before the file is synced.
   ::sync_file_range(fd_.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
   fd_.reset();
   return std::move(info_);

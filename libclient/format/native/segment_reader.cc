@@ -73,7 +73,8 @@ void SegmentReader::ReadPieces() {
 }
 
 void SegmentReader::ReadPiece(size_t piece) {
-  // The disk reads this piece while its memory is reserved, and the next one meanwhile, too.
+  // The disk reads this piece while its memory is reserved. Each thread also announces the piece
+  // that is `readers_` pieces ahead, so that the disk reads that meanwhile.
   if (piece < readers_) Announce(piece);
   Announce(piece + readers_);
   const uint64_t begin = piece * kReadBytes;

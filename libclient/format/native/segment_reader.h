@@ -19,7 +19,8 @@ namespace graphd {
 // calling thread hashes the pieces that have arrived, in the order of the file, because the
 // checksum of an array depends on that order. Padding between arrays is not read.
 //
-// One thread uses a reader, once. The mutex guards which pieces have arrived.
+// A single thread creates the reader and calls Read once. The mutex guards which pieces have been
+// taken by threads and which have arrived.
 class SegmentReader {
  public:
   // Opens the file. Throws as OpenFile does, or Error(kOverloaded) if there are no addresses left.

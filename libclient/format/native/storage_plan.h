@@ -11,8 +11,8 @@ namespace graphd {
 // The user's options for the storage of features in the native format.
 struct StorageOptions {
   bool edge_orig_id = true;  // false: edges have no orig_id
-  // "[TYPE/]NAME=DTYPE": stores the float32 feature as float16, bfloat16 or int8. Without TYPE, the
-  // feature of all types.
+  // "[TYPE/]NAME=DTYPE": stores the float32 feature as float16, bfloat16 or int8. Without TYPE,
+  // this holds for the feature of all types.
   std::vector<std::string> store_as;
 };
 
@@ -27,9 +27,9 @@ struct StoragePlan {
 // Returns the encoding of original ids that are 0 .. count - 1.
 Encoding OrigIdEncoding(int64_t count);
 
-// Reads all integers and the features of `store_as` once. Throws Error(kInvalid) for an argument of
-// another form, for a feature that EncodingFor refuses and, listing what exists, for a feature that
-// no type has.
+// Returns the encodings. To choose them, reads all integers and the features of `store_as` once.
+// Throws Error(kInvalid) for an argument of another form, for a feature that EncodingFor refuses,
+// and for a feature that no type has; the message then lists the existing ones.
 StoragePlan MakeStoragePlan(const RawGraph& graph, const StorageOptions& options);
 
 }  // namespace graphd

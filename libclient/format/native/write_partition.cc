@@ -53,7 +53,7 @@ class PartitionFiles {
     if (written_) written_(bytes.size());
   }
 
-  // Appends `count` values of T, value(i) each, through one buffer of limited size.
+  // Appends the values value(0) .. value(count - 1), as T, through one buffer of limited size.
   template <class T, class F>
   void AppendEach(const std::string& array, size_t count, F&& value) {
     std::vector<T> piece(std::min(count, kPieceBytes / sizeof(T)));
@@ -64,13 +64,13 @@ class PartitionFiles {
     }
   }
 
-  // Appends elements that have encoding.dtype, as they are stored.
+  // Converts elements from encoding.dtype to the form in which they are stored, and appends them.
   void AppendEncoded(const std::string& array, const Encoding& encoding,
                      std::span<const std::byte> elements) {
     Append(array, Encoded(encoding, elements, encoded_));
   }
 
-  // Appends `count` original ids, id(i) each.
+  // Appends the original ids id(0) .. id(count - 1).
   template <class F>
   void AppendOrigIds(const std::string& array, const Encoding& encoding, size_t count, F&& id) {
     std::vector<int64_t> piece(std::min(count, kPieceBytes / sizeof(int64_t)));
@@ -81,7 +81,7 @@ class PartitionFiles {
     }
   }
 
-  // Appends `count` rows of a feature, row(i) each.
+  // Appends the rows of `values` with the numbers row(0) .. row(count - 1).
   template <class F>
   void AppendRows(const std::string& array, const Encoding& encoding, const Tensor& values,
                   size_t count, F&& row) {

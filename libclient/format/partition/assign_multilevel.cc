@@ -71,7 +71,8 @@ class Multilevel {
   }
 
  private:
-  // The coarsest level that exists.
+  // Return the lists and the weights of the coarsest level, or of the graph itself if there is no
+  // level.
   NeighbourLists Lists() const {
     return levels_.empty() ? neighbours_.lists() : levels_.back()->graph.lists();
   }
@@ -144,8 +145,8 @@ class Multilevel {
   const size_t parts_;
   const BalanceTargets targets_;
   const Neighbours<uint32_t> neighbours_;
-  const NodeWeights weights_;                   // Those of the graph's nodes
-  std::vector<std::unique_ptr<Level>> levels_;  // The finest is first
+  const NodeWeights weights_;                   // The weights of the graph's nodes
+  std::vector<std::unique_ptr<Level>> levels_;  // The finest level is first
 };
 
 }  // namespace

@@ -57,8 +57,8 @@ struct AssignOptions {
   // With multilevel, METIS partitions the first level of clusters with at most this many pairs of
   // neighbours, or a 256th of the graph's pairs if that is more.
   uint64_t coarsest_pairs = 1'000'000;
-  // If set, ldg, fennel and multilevel keep the neighbours of all nodes in a file there, which they
-  // write through a buffer of `spill_memory` bytes, reading all edges for each filled buffer.
+  // If set, ldg, fennel and multilevel keep the neighbours of all nodes in a file there. They write
+  // it through a buffer of `spill_memory` bytes, and read all edges each time they fill the buffer.
   SpillFiles* spill = nullptr;
   uint64_t spill_memory = 0;
 };
@@ -72,7 +72,8 @@ using NodeOwners = std::vector<std::vector<PartId>>;
 
 struct Assignment {
   NodeOwners owners;
-  // Trainers by node, 0 .. num_parts * T - 1; the owner is trainer / T. Empty if T is 1.
+  // The trainer of each node, 0 .. num_parts * T - 1, where T is num_trainers_per_machine. The
+  // owner of a node is trainer / T. Empty if T is 1.
   NodeOwners trainers;
 };
 
@@ -83,7 +84,8 @@ Assignment AssignNodes(const RawGraph& graph, const AssignOptions& options,
 
 // The methods follow. Each uses options.num_parts as it is and ignores num_trainers_per_machine.
 
-// The owner of each node of a type by a hash of (seed, type, node). Immutable.
+// The random assignment of the nodes of one type: a hash of (seed, type, node) determines the owner
+// of each node. Immutable.
 class RandomAssignment {
  public:
   RandomAssignment(uint64_t seed, uint64_t ntype, int32_t num_parts)
@@ -97,8 +99,9 @@ class RandomAssignment {
   uint64_t type_key_, num_parts_;
 };
 
-// Assigns each node by a hash of (seed, type, node), which makes it uniformly random; sizes vary by
-// chance. Needs no memory besides the result. kRandom and kHash are the same.
+// Assigns each node by a hash of (seed, type, node), so its owner is uniformly random, and the
+// sizes of partitions vary by chance. Needs no memory besides the result. Both kRandom and kHash
+// stand for this method.
 NodeOwners AssignRandomly(const RawGraph& graph, int32_t num_parts, uint64_t seed);
 
 // Reads the owners from options.assignment. Throws Error(kNotFound) if a file is missing,

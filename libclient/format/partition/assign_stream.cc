@@ -44,9 +44,10 @@ class Loads {
     if (nodes_per_edge_ > 0) by_edges_ = by_nodes_;
   }
 
-  // Returns the partition's size, as a number of nodes, from the point of view of a node. It is the
-  // partition's nodes or, if edges are balanced, the average of its nodes and the equivalent of its
-  // edges in nodes, weighted by what the node itself would add to each.
+  // Returns the partition's size, as a number of nodes, from the point of view of a node. If edges
+  // are not balanced, it is the number of the partition's nodes. Otherwise, it is a weighted
+  // average of that number and of the number of the partition's edges, converted to nodes by
+  // nodes_per_edge_. The weights are what the node itself would add to each of the two.
   double Size(size_t node, size_t part) const {
     const auto nodes = static_cast<double>(nodes_[part]);
     if (nodes_per_edge_ == 0) return nodes;
@@ -80,7 +81,8 @@ class Loads {
     if (nodes_per_edge_ * (class_edges_.empty() ? 0 : targets_.in_degrees[node]) < 1) return true;
     return ClassEdges(node, part) < edge_room_[targets_.ClassOf(node)];
   }
-  // Returns the in-edges of the node's class in the partition. Requires that edges are balanced.
+  // Returns how many in-edges the partition's nodes of the same class have. Requires that edges are
+  // balanced.
   uint64_t ClassEdges(size_t node, size_t part) const {
     return class_edges_[targets_.ClassOf(node) * parts_ + part];
   }
@@ -112,10 +114,11 @@ class Loads {
   std::set<std::pair<uint64_t, size_t>> by_nodes_, by_edges_;
 };
 
-// Assigns the nodes in the order of their ids, each to the partition with most of its neighbours,
-// minus a penalty for the partition's size. Later passes move every node again, knowing all of its
-// neighbours ("restreaming", Nishimura and Ugander, KDD 2013): after about ten passes the cut is
-// close to METIS's, while one pass, in an arbitrary order, is hardly better than chance.
+// Assigns the nodes in the order of their ids, each to the partition with the best score: the
+// number of its neighbours there, reduced by a penalty for the partition's size. Later passes move
+// every node again, knowing all of its neighbours ("restreaming", Nishimura and Ugander, KDD 2013):
+// after about ten passes the cut is close to METIS's, while one pass, in an arbitrary order, is
+// hardly better than chance.
 template <class Id>
 class Streamer {
  public:
@@ -130,7 +133,7 @@ class Streamer {
     const auto parts = static_cast<double>(options.num_parts);
     const auto nodes = static_cast<double>(std::max(sequence_.size(), size_t{1}));
     capacity_ = kMaxImbalance * nodes / parts;
-    // This is Fennel's alpha times gamma: the derivative of alpha * size^1.5 is this times
+    // This is Fennel's alpha times gamma (1.5): the derivative of alpha * size^1.5 is penalty_ *
     // sqrt(size).
     const double edges = static_cast<double>(neighbours_.total()) / 2;
     penalty_ = 1.5 * std::sqrt(parts) * edges / std::pow(nodes, 1.5);

@@ -65,8 +65,9 @@ class LabelPropagation {
   }
 
  private:
-  // Returns the cluster with most of the node's neighbours, kNone without neighbours. With
-  // `with_room`, a cluster other than the node's own must have room for the node.
+  // Returns the cluster with most of the node's neighbours, by weight. With `with_room`, considers
+  // only the node's own cluster and clusters with room for the node. Returns kNone if there is no
+  // such cluster.
   uint32_t Favourite(size_t node, bool with_room) {
     const uint32_t own = label_[node];
     const uint32_t brings = weights_.nodes_in(node);
@@ -90,7 +91,8 @@ class LabelPropagation {
     return best;
   }
 
-  // Breaks ties differently for each node, so that no cluster attracts all of them.
+  // Returns a number that breaks ties: the cluster with the lowest wins. It differs from node to
+  // node, so that no cluster attracts all nodes with ties.
   uint64_t Draw(size_t node, uint32_t label) const {
     return CombineKeys(CombineKeys(seed_, node), label);
   }

@@ -21,7 +21,7 @@ class CoarseGraph {
   // Makes the adjacency lists piece by piece: for each piece, all lists of the finer graph are
   // read, and then `pass_done` is called. With `spill`, the lists are kept in a file there, and a
   // piece takes `memory` bytes; otherwise the lists are in memory, and a piece takes an eighth of
-  // the edges or 64 MiB.
+  // the edges, or 64 MiB if that is more.
   CoarseGraph(const NeighbourLists& fine, const Clusters& clusters, SpillFiles* spill,
               uint64_t memory, const std::function<void()>& pass_done);
   ~CoarseGraph();

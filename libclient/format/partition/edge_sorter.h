@@ -13,7 +13,7 @@ namespace graphd {
 
 // Sorts in two steps, each on all threads: first, edges are written to the buckets of their
 // destinations, in the order of their ids (there are so few buckets that the writes make good use
-// of the cache); then each bucket, which fits into the cache, is sorted by destination and source.
+// of the cache); then each bucket, which fits into the cache, is sorted by destination and key.
 //
 // Source has the edges:
 //   size_t size() const, size_t num_nodes() const    edges and destinations
@@ -31,8 +31,8 @@ class EdgeSorter {
         keys_(num_edges_, "the edges in their order"),
         lows_(num_edges_, "the edges' destinations") {}
 
-  // Sets offsets[node] to the position of the node's first edge; the last one is the number of
-  // edges.
+  // Sorts the edges. Sets offsets[node] to the position of the node's first edge; the last offset
+  // is the number of edges.
   void Sort(std::vector<uint64_t>& offsets) {
     CountBlocks();
     FormBuckets();
@@ -51,9 +51,10 @@ class EdgeSorter {
   HugeArray<Key> TakeKeys() { return std::move(keys_); }
 
  private:
-  // Destinations are counted by blocks, so few that their counters fit the cache, and gathered into
-  // buckets, so small that their edges fit the cache. A bucket has at most 65536 destinations, so
-  // the lower 16 bits of a destination identify it within the bucket.
+  // Edges are counted for blocks of destinations; there are so few blocks that their counters fit
+  // into the cache. Blocks are joined into buckets, which are so small that their edges fit into
+  // the cache. A bucket has at most 65536 destinations, so the lower 16 bits of a destination
+  // identify it within the bucket.
   static constexpr size_t kBlockNodes = 64;
   static constexpr size_t kBucketBlocks = 1024;
   static constexpr uint64_t kBucketEdges = uint64_t{1} << 17;
@@ -63,7 +64,8 @@ class EdgeSorter {
     uint64_t begin, end;  // edges
   };
 
-  // Returns where the share of a thread begins; earlier threads have lower edges.
+  // Returns the first edge of a thread's share. The shares are consecutive, in the order of the
+  // threads.
   size_t Begin(size_t thread) const { return num_edges_ * thread / threads_; }
 
   void CountBlocks() {
@@ -75,7 +77,7 @@ class EdgeSorter {
     });
   }
 
-  // Also turns the counts by thread and block into counts by thread and bucket.
+  // Joins blocks into buckets, and computes where each thread's edges begin in each bucket.
   void FormBuckets() {
     const size_t blocks = counts_[0].size();
     bucket_of_block_.resize(blocks);

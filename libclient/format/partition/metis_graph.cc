@@ -12,8 +12,8 @@
 namespace graphd {
 namespace {
 
-// Sorts the list [begin, end) of neighbours by id, merges repeated ones, and moves it to `kept`.
-// Returns its new end.
+// Completes lists of neighbours. Close sorts the list [begin, end) by id, merges repeated
+// neighbours, moves the list to `kept`, and returns its new end.
 class ListCloser {
  public:
   explicit ListCloser(MetisGraph& graph) : graph_(graph) {}

@@ -22,10 +22,10 @@ struct MetisGraph {
 
 // Builds METIS's graph. If `edge_weights` is not "", it names the edge feature with the weights:
 // numbers of at least 0, one per edge. Edges of types without the feature weigh 1; repeated edges
-// weigh the sum. If all weights are whole and METIS can sum them, they are used as they are;
-// otherwise they are scaled so that the average is 1000, or the largest that METIS can sum, and
-// rounded to at least 1. Throws Error(kInvalid) for a feature that breaks these rules, and for more
-// than `max_index` nodes or pairs.
+// weigh the sum. If all weights are whole and METIS can sum them, they are used as they are.
+// Otherwise they are scaled to an average of 1000, or less if METIS could not sum them, and rounded
+// to at least 1. Throws Error(kInvalid) for a feature that breaks these rules, and for more than
+// `max_index` nodes or pairs.
 MetisGraph MakeMetisGraph(const RawGraph& graph, const NodeSequence& sequence,
                           const std::string& edge_weights, int64_t max_index);
 

@@ -60,7 +60,8 @@ struct Constraints {
   std::vector<idx_t> weights;  // empty: one constraint, in which all nodes weigh 1
 };
 
-// Quantities whose sum METIS can't count are scaled down; no weight becomes 0.
+// Returns the constraints for these weights. Quantities whose sum METIS can't count are scaled
+// down; no weight becomes 0 by that.
 Constraints MakeConstraints(const NodeWeights& weights, int64_t max_index) {
   Constraints constraints;
   if (weights.quantities() <= 1 && weights.are_of_single_nodes()) return constraints;

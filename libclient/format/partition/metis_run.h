@@ -25,11 +25,11 @@ int64_t MaxMetisIndex(const MetisBounds& bounds) noexcept;
 // Estimates the memory of ldg and fennel.
 uint64_t BytesForStreaming(uint64_t nodes, uint64_t neighbours) noexcept;
 
-// Runs METIS's k-way partitioning, which balances the quantities of `weights` (the nodes of
-// `graph`) within 3 % if possible; quantities whose sum exceeds MaxMetisIndex are scaled. Reports
-// the elapsed seconds to `progress` from a thread of its own; the caller's thread must not call
-// `progress` meanwhile. Throws Error(kOverloaded) if METIS runs out of memory, Error(kInternal) if
-// it fails.
+// Runs METIS's k-way partitioning of `graph`. It balances the quantities of `weights`, the weights
+// of its nodes, within 3 % if possible. Quantities whose sum exceeds MaxMetisIndex are scaled down.
+// Reports the elapsed seconds to `progress` from a thread of its own; the caller's thread must not
+// call `progress` meanwhile. Throws Error(kOverloaded) if METIS runs out of memory,
+// Error(kInternal) if it fails.
 std::vector<PartId> RunMetis(MetisGraph& graph, const NodeWeights& weights,
                              const AssignOptions& options, const StepProgress& progress);
 

@@ -65,8 +65,8 @@ class Neighbours {
   }
 
  private:
-  // Writes the lists in order: each time the buffer is filled, those of as many nodes as fit into
-  // it, or a part of a list that is too long for it.
+  // Writes the lists in the order of their nodes, piece by piece. A piece has the lists of as many
+  // nodes as fit into the buffer, or a part of a list that is too long for it.
   void WriteLists(const RawGraph& graph, const NodeSequence& sequence, SpillFiles& spill,
                   uint64_t most) {
     path_ = spill.NewPath();

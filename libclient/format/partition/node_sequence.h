@@ -35,7 +35,7 @@ class NodeSequence {
     }
   }
 
-  // Splits owner[position in the sequence] by type.
+  // Splits `owner`, which has the partition of each node by its position in the sequence, by type.
   template <class Part>
   NodeOwners SplitByType(const std::vector<Part>& owner) const {
     NodeOwners owners;

@@ -54,7 +54,8 @@ class PartLoads {
   enum class Of { kNodes, kAll };
 
   // Returns whether a node may move from partition `own` to partition `part`: for each quantity to
-  // which the node adds something, `part` has room or will at least hold less than `own` does now.
+  // which the node adds something, `part` has room for the node, or at least will hold less with
+  // the node than `own` does now.
   bool HasRoom(size_t node, size_t own, size_t part, Of of) const {
     bool fits = true;
     weights_.ForEach(node, [&](size_t q, uint64_t weight) {

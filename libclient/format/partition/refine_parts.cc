@@ -20,11 +20,11 @@ constexpr int kPriceChanges = 64;  // in each pass
 constexpr double kFirstGain = 0.3, kGainDecay = 0.6;
 // A price falls while its partition holds less than this many shares.
 constexpr double kFreeShare = 1.01;
-// For a node that has more neighbours there than in its own partition, a partition may grow beyond
-// its share by this fraction of it, before its price makes other nodes leave. The fraction shrinks
-// from pass to pass.
+// A node that has more neighbours in another partition than in its own may move there although that
+// partition then exceeds its share, by at most this fraction of the share. Its price then makes
+// other nodes leave. The fraction shrinks from pass to pass.
 constexpr double kFirstGrowth = 1, kGrowthDecay = 0.6;
-constexpr size_t kCheapest = 16;  // partitions without neighbours that a node looks at
+constexpr size_t kCheapest = 16;  // the cheapest partitions, which every node considers
 
 // The weights of one node's edges to each partition.
 class NearParts {
@@ -42,7 +42,7 @@ class NearParts {
   }
 
   uint64_t operator[](size_t part) const { return weight_[part]; }
-  // The partitions with edges of the node.
+  // Returns the partitions to which the node has edges.
   std::span<const size_t> parts() const noexcept { return touched_; }
 
  private:
