@@ -187,8 +187,8 @@ void DistGraph::WaitForAll() const {
       return session_->Barrier();
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kDeadline) throw;
-      // The other trainers may compute for longer than a call's timeout. If instead a server does
-      // not answer, this call throws the error again.
+      // The other trainers may compute for longer than a call's timeout. If instead a daemon does
+      // not answer, List throws such an error, too.
       DistTensor::List(*this);
     }
   }

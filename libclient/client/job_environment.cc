@@ -21,8 +21,8 @@ struct SlurmTask {
   int rank, world_size, local_rank, local_world_size;
 };
 
-// Returns an element of Slurm's list of tasks per node, such as "4(x2),3" for 4, 4 and 3; nothing
-// if the list is shorter. `most` is the number of all tasks.
+// Returns the number of tasks on a node from Slurm's list of the tasks per node, in which "4(x2),3"
+// stands for 4, 4 and 3; nothing if the list is shorter. `most` is the number of all tasks.
 std::optional<int> TasksOnNode(std::string_view list, int node, int most) {
   const std::string what = StrCat("SLURM_STEP_TASKS_PER_NODE '", list, "'");
   while (!list.empty()) {
@@ -46,7 +46,7 @@ std::optional<int> TasksOnNode(std::string_view list, int node, int most) {
 
 std::optional<SlurmTask> FindSlurmTask() {
   const std::string job = EnvironmentText("SLURM_JOB_ID"), step = EnvironmentText("SLURM_STEP_ID");
-  // Slurm's own steps, such as an interactive shell, have ids from the end of the range, and the
+  // Slurm's own steps, such as an interactive shell, have the largest ids of the range, and the
   // processes in them are not tasks that srun has started one by one.
   constexpr int64_t kLargestStep = 0xffff0000;
   if (job.empty() || step.empty() || ParseInt(step, "SLURM_STEP_ID", 0, INT64_MAX) > kLargestStep) {
@@ -74,7 +74,8 @@ std::string TorchJobId(int world_size) {
   if (!run.empty() && run != "none") return "torchrun-" + run;
   const std::string host = EnvironmentText("MASTER_ADDR"), port = EnvironmentText("MASTER_PORT");
   if (world_size < 2 || host.empty() || port.empty()) return "";
-  // Every machine has this address and, in torchrun, the same default port.
+  // The name of the machine tells jobs on different machines apart: every machine has this address
+  // and, in torchrun, the same default port.
   const std::string machine = IsLoopbackAddress(host) ? "@" + HostName() : "";
   return StrCat("torch-", host, ":", port, machine);
 }
@@ -84,7 +85,8 @@ std::string TorchJobId(int world_size) {
 JobEnvironment ReadJobEnvironment() {
   JobEnvironment job;
   const std::optional<SlurmTask> slurm = FindSlurmTask();
-  // A launcher of PyTorch that runs in a task of Slurm has started several trainers there.
+  // If WORLD_SIZE is set, too, a launcher of PyTorch runs in the task of Slurm and has started
+  // several trainers in it, which Slurm does not number.
   if (slurm && EnvironmentText("WORLD_SIZE").empty()) {
     job = {slurm->job_id, slurm->rank, slurm->world_size, slurm->local_rank,
            slurm->local_world_size};

@@ -78,6 +78,6 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """Lists what users need, for completion: neither modules nor imports of the package's own."""
+    """Lists the names that users need, for completion, without internal modules and imports."""
     found = [name for name, needed in _OPTIONAL.items() if importlib.util.find_spec(needed)]
     return sorted([*__all__, "__version__", *found])

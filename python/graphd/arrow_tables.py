@@ -27,15 +27,15 @@ def _is_dataset(value: Any) -> bool:
 
 
 class Column:
-    """A column of a table: numbers, text, or a dictionary of texts.
+    """A column of a table: numbers, text, or text that Arrow encodes by a dictionary.
 
     Attributes
     ----------
     name : str
     numbers : numpy.ndarray or None
-        The numbers, [N] or for lists [N, K]; for a dictionary of texts, the positions in it.
+        The numbers, [N] or for lists [N, K]; for text with a dictionary, positions in it.
     texts : list of str or None
-        The texts of the rows, or of the dictionary.
+        The texts of the rows, or of Arrow's dictionary.
     """
 
     def __init__(self, name: str, numbers: Any, texts: Any) -> None:
@@ -95,8 +95,8 @@ def columns_of(table: Any, what: str) -> dict[str, Column]:
 
 
 def edges_of(etype: Triple, table: Any) -> tuple[Any, Any, Columns, str]:
-    """Returns sources, destinations and features, from the columns that `dataframes.edges_of`
-    chooses, and a description of what is doubtful about the choice."""
+    """Returns sources, destinations and features, from columns that are chosen by the rule of
+    `dataframes.edges_of`, and a description of what is doubtful about the choice."""
     what = f"edges of {etype!r}"
     columns = columns_of(table, what)
     ends = end_columns(etype, list(columns), "table")
@@ -107,9 +107,9 @@ def edges_of(etype: Triple, table: Any) -> tuple[Any, Any, Columns, str]:
 
 
 def nodes_of(ntype: Any, table: Any) -> tuple[int, Names | None, Columns]:
-    """Returns the number of nodes, their names, if the first column has names, and the others as
-    features. A first column of ids says which node a row is, and the features are put in the order
-    of the ids."""
+    """Returns the number of nodes, their names, if the first column has names, and the other
+    columns as features. A first column of ids says which node a row is, and the features are put in
+    the order of the ids."""
     what = f"nodes of {ntype!r}"
     columns = columns_of(table, what)
     if not columns:

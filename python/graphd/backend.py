@@ -36,8 +36,8 @@ def use(library: str) -> None:
         import torch
         from torch.utils.dlpack import from_dlpack
 
-        # from_dlpack ends in _from_dlpack for objects that are capsules already. Calling that
-        # directly saves time, since a batch has many tensors.
+        # For capsules, from_dlpack only calls _from_dlpack. Calling _from_dlpack directly saves
+        # time, since a batch has many tensors.
         _graphd.use_tensors_of(getattr(torch._C, "_from_dlpack", from_dlpack), torch.bool)
     elif library == "numpy":
         _graphd.use_tensors_of(None, None)

@@ -13,7 +13,8 @@ from .schema import Types
 
 
 class LayerData:
-    """The data that the blocks of one layer have in common in all batches.
+    """The names of the data of the blocks of one layer, which are the same in all batches, and the
+    functions that make the data.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ def layers_of(
     seed_feats: Sequence[tuple[int, str]] = (),
     edge_feats: Sequence[tuple[int, str]] = (),
 ) -> list[LayerData]:
-    """Returns the data of each layer, for a batch and all others of the same sampler.
+    """Returns the data of each layer, which are the same for all batches of a sampler.
 
     Parameters
     ----------

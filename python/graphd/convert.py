@@ -182,8 +182,8 @@ class _Tree:
         for ntype in types.ntypes:
             reached.append(torch.full((blocks[0].num_src_nodes(ntype),), all_nodes))
             reached[-1][: blocks[-1].num_dst_nodes(ntype)] = True
-        # [edge type][hop] sources, destinations, the first edge, and which edges belong to it (None:
-        # all of them).
+        # [edge type][hop] sources, destinations, the first edge, and which edges belong to the tree
+        # (None: all of them).
         self.edges: list[list[tuple[Tensor, Tensor, int, Tensor | None]]] = [
             [] for _ in types.etypes
         ]

@@ -109,7 +109,8 @@ class DglForm:
         )
 
     def __getitem__(self, key: Any) -> Any:
-        """Returns the part of an edge type as a graph of DGL, for its layers of several types."""
+        """Returns the edges of one type as a graph of DGL, for DGL's layers for several edge
+        types."""
         return self._dgl_graph()[key]
 
     __iter__ = None  # otherwise iteration would call __getitem__

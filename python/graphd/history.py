@@ -118,7 +118,7 @@ class History:
         return list(dict.fromkeys(name for record in self._records for name in record))
 
     def to_dict(self) -> dict[str, list[Value]]:
-        """Returns the values of each name; None in place of those that a record does not have.
+        """Returns the values of each name, with None for each record that does not have the name.
 
         Returns
         -------

@@ -132,7 +132,8 @@ def read(path: str, missing: str) -> bytes:
 
 
 def check(names: Mapping[str, Names]) -> None:
-    """Raises InvalidError for names that the file cannot hold, and for types without a file."""
+    """Raises InvalidError for names that the file cannot hold, and for types whose names can't be
+    part of the name of a file."""
     for ntype, of_type in names.items():
         path_beside("", "", ntype)
         for name in of_type:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Labels with the texts that they stand for, as columns of text and dictionaries of text have them."""
+"""Labels with the texts that they stand for, as columns of text and of categories have them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def labels_of(column: str, texts: Sequence[str | None]) -> Labels:
     ------
     graphd.errors.InvalidError
         If the texts begin with a number or most of them are numbers, because the column may be
-        meant as numbers; if there are many and most are different; or if it is a mask.
+        meant as numbers; if there are many and most are different; or if the column is a mask.
     """
     import numpy
 
@@ -76,7 +76,7 @@ def texts_in(values: Any) -> list[str | None] | None:
 
 
 def _problem(column: str, known: Sequence[str], rows: int) -> str:
-    """Returns why different texts are not labels, or ""."""
+    """Returns the reason why these different texts are not labels, or ""."""
     if not known:
         return ""
     if column.endswith("_mask"):

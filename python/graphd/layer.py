@@ -20,7 +20,7 @@ class Layer(TypedGraph):
     Local ids are positions among the sources, or the destinations, of a type.
     """
 
-    # Frames are made on first access, since most of a batch's are never used.
+    # Frames are made on first access, since most frames of a batch are never used.
     _src_frames: list[Frame] | None = None
     _dst_frames: list[Frame] | None = None
     _edge_frames: list[Frame] | None = None
@@ -147,7 +147,8 @@ class Layer(TypedGraph):
 
 
 def _ends(indptr: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    """Returns the ends of edges by destination, made on the device and without waiting for it."""
+    """Returns the ends of the edges of a CSC matrix. Makes them on the device, without waiting for
+    it."""
     import torch
 
     rows = torch.arange(len(indptr) - 1, device=indptr.device)

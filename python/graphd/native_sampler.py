@@ -18,7 +18,7 @@ from .typing import EdgeIds, Fanout, FeatureNames, NodeIds, Tensor, Triple
 
 
 class NativeSampler(BlockSampler):
-    """A sampler of libgraphclient, which loaders call without the interpreter."""
+    """A sampler of libgraphclient, which loaders call without Python's interpreter."""
 
     fanouts: Sequence[Fanout]
 

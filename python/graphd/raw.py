@@ -236,7 +236,7 @@ def _triple(etype: Any) -> Triple:
 
 
 def _ends(etype: Any, pair: Any) -> tuple[Any, Any]:
-    """Returns the (sources, destinations) of a type's edges, as `ids_or_names` has them."""
+    """Returns the (sources, destinations) of a type's edges, as `ids_or_names` returns them."""
     if len(getattr(pair, "shape", ())) == 2:
         if pair.shape[0] != 2:
             raise InvalidError(
@@ -277,7 +277,7 @@ def _from_scipy(matrix: Any) -> RawGraph:
 
 
 def _from_networkx(g: Any) -> RawGraph:
-    """Numbers nodes by their order in the graph, and makes two edges of an undirected one. Nodes
+    """Numbers nodes by their order in the graph, and makes two edges of each undirected edge. Nodes
     that are all str keep these as their names. Attributes that all nodes, or all edges, have as
     numbers or texts become features; a warning names the others."""
     import numpy

@@ -216,7 +216,8 @@ class MultiLayerFullNeighborSampler(NeighborSampler):
 class LaborSampler(NeighborSampler):
     """LABOR-0: the seeds of a layer sample the same neighbours where they can.
 
-    Matches ``dgl.dataloading.LaborSampler``, except that a row's number of neighbours is exact.
+    Matches ``dgl.dataloading.LaborSampler``, except that a seed's number of neighbours is exact,
+    and not only on average.
 
     Parameters
     ----------
@@ -304,7 +305,8 @@ class TopKSampler(NeighborSampler):
 class LayerSampler(NativeSampler):
     """Layer-dependent importance sampling (LADIES): `fanouts` sources per node type and layer.
 
-    ``edata["weight"]`` of the blocks are the edges' weights, whose sum in each row is 1.
+    ``edata["weight"]`` of the blocks has the weights of the edges. The weights of the edges of one
+    type to one destination have the sum 1.
 
     Parameters
     ----------

@@ -123,7 +123,8 @@ def _only_one_of(names: Sequence[Any], usual: Collection[str]) -> int | None:
 
 
 def _counts_rows(first_three: Sequence[Any]) -> bool:
-    """Returns whether the first column counts the rows, from 0 or 1 on, and all could be ids."""
+    """Returns whether the first column counts the rows, from 0 or 1 on, and all three could be
+    ids."""
     import numpy
 
     if len(first_three) < 3 or any(values is None for values in first_three):

@@ -198,8 +198,8 @@ class EdgeListGraph(SizedGraph):
 
     @property
     def edges(self) -> EdgeView:
-        """``edges(form="uv", etype=None)`` are sources and destinations; ids with the form "eid",
-        and all three with "all". ``edges[etype].data`` is ``edata`` of a type.
+        """``edges(form="uv", etype=None)`` returns sources and destinations; the form "eid" returns
+        ids, and "all" returns all three. ``edges[etype].data`` is ``edata`` of a type.
         """
         return EdgeView(self)
 

@@ -99,9 +99,9 @@ def node2vec_random_walk(
     Parameters
     ----------
     p : float
-        The larger, the less often a walk returns to the node before.
+        The larger, the less often a walk returns to the node from which it has just come.
     q : float
-        The larger, the closer a walk stays to the node before.
+        The larger, the closer a walk stays to the node from which it has just come.
     walk_length : int
     g, nodes, prob, return_eids, seed
         See `random_walk`.

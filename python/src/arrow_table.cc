@@ -37,7 +37,7 @@ class Columns {
     }
   }
 
-  // Works without the GIL.
+  // Appends the numbers of a batch. Does not need the GIL.
   void AddNumbers(const ArrowBatch& batch, const std::string& source) {
     for (size_t c = 0; c < fields_.size(); c++) {
       if (IsText(fields_[c].type)) continue;

@@ -11,7 +11,7 @@ namespace graphd::python {
 
 // The Python handle of a mini-batch. Tensors that Python gets are views that keep the batch alive.
 struct Batch {
-  // A batch of nodes has no edges.
+  // The batch. If it is a batch of nodes, its lists of positive and negative edges are empty.
   std::shared_ptr<const EdgeBatch> data;
   // The ids of the sampled edges, if `data` does not have them. Null if `data` has them, or if the
   // batch is to have none.

@@ -9,8 +9,8 @@
 
 namespace graphd::python {
 
-// Destroys its object without the GIL, because the destruction of the last handle leaves the job,
-// which waits for threads.
+// A pointer that destroys its object without the GIL: the destruction of the last handle leaves the
+// job, and waits for threads that may need the GIL.
 template <class T>
 using Holder = std::unique_ptr<T, DeleteWithoutGil<T>>;
 

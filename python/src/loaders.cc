@@ -52,7 +52,8 @@ struct LoaderHandle {
   int64_t epoch = -1;
 };
 
-// Returns null at the end of the epoch, and if another epoch has begun since.
+// Returns the next batch of an epoch, or null at the end of the epoch and if another epoch has
+// begun since.
 template <class Loader>
 std::unique_ptr<Batch> NextOf(LoaderHandle<Loader>& self, int64_t epoch) {
   if (epoch != self.epoch) return nullptr;

@@ -37,8 +37,8 @@ LayerFanouts FanoutsFrom(const py::list& fanouts) {
                   : LayerFanouts(fanouts.cast<std::vector<int>>());
 }
 
-// Returns the handle of a sampler that `make` makes with or without ids of edges; with nullopt, the
-// batches get them on demand.
+// Returns the handle of a sampler that `make` makes, with or without ids of edges. If `edge_ids` is
+// nullopt, the batches get the ids on demand.
 template <class Make>
 SamplerHandle MakeSampler(std::optional<bool> edge_ids, Make make) {
   const auto made = [&](bool has_ids) {

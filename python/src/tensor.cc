@@ -96,7 +96,8 @@ py::object ToNumpy(Tensor tensor) {
   }
   const std::vector<int64_t> shape = tensor.shape();
   const py::dtype dtype(DTypeName(tensor.dtype()));
-  // Strides are given, since Debian's pybind11 would read a dtype's size at its place in NumPy 1.
+  // Strides are given, because pybind11 would otherwise read the dtype's size, and Debian's version
+  // reads it where NumPy 1 has it.
   std::vector<int64_t> strides(shape.size());
   auto stride = static_cast<int64_t>(DTypeSize(tensor.dtype()));
   for (size_t i = shape.size(); i-- > 0; stride *= shape[i]) strides[i] = stride;

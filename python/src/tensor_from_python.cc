@@ -39,7 +39,7 @@ Tensor FromNumpy(py::array array, const char* what) {
   std::optional<DType> dtype;
   const std::string order = Text(type.attr("byteorder"));
   if (order != ">" && type.kind() != 'V') {
-    // Debian's pybind11 would read the size at its place in NumPy 1, so Python is asked for it.
+    // Debian's pybind11 would read the size where NumPy 1 has it, so Python is asked for it.
     const auto bits = static_cast<uint8_t>(8 * type.attr("itemsize").cast<size_t>());
     switch (type.kind()) {
       case 'b':

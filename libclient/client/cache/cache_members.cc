@@ -37,7 +37,7 @@ Entry EntryOf(int fd) {
   return {::getpid(), fd, static_cast<int64_t>(info.st_dev), static_cast<int64_t>(info.st_ino)};
 }
 
-// Process ids mean something within a namespace only.
+// A process id identifies a process only within its pid namespace.
 uint64_t PidNamespace() {
   struct stat info {};
   return ::stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
@@ -99,7 +99,7 @@ class LockedFile {
         }
         std::this_thread::sleep_for(kPause);
       }
-      // The last member may have removed it meanwhile.
+      // The last member may have removed the file meanwhile.
       if (WhatHappenedTo(fd_.get(), path).empty()) break;
     }
     unlock_.emplace(fd_.get());
@@ -152,7 +152,7 @@ UniqueFd OpenMemoryOf(const Entry& entry) {
   }
   const int reason = errno;
   if (reason == ENOENT || reason == ESRCH || reason == ENXIO) return {};
-  // The process may also be another user's.
+  // The id may also be that of another user's process now.
   if (::stat(StrCat("/proc/", entry.pid).c_str(), &info) != 0 || info.st_uid != ::geteuid()) {
     return {};
   }

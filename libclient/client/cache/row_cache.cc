@@ -26,8 +26,8 @@ size_t RoundUp(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
 uint64_t Hash(int64_t id) noexcept { return Mix64(static_cast<uint64_t>(id) + kRngStep); }
 
-// A row's extent, and the extent in which the row was before that extent was added; the same extent
-// if there was no such one.
+// The extent of a row (`now`), and the extent in which the row was before extent `now` was added
+// (`before`). They are the same if the row was in no other extent.
 struct Choice {
   uint8_t now = 0, before = 0;
 };
@@ -46,7 +46,8 @@ Choice JumpHash(uint64_t key, uint32_t count) noexcept {
   return {static_cast<uint8_t>(last), static_cast<uint8_t>(before)};
 }
 
-// Returns the tag of a row; 0 is none. The other bits of the hash choose the extent and the set.
+// Returns the tag of a row. It is never 0, which stands for no row. The other bits of the hash
+// choose the extent and the set.
 uint16_t TagOf(uint64_t hash) noexcept { return static_cast<uint16_t>(hash >> 16) | 1; }
 
 // Returns a bit for each of the 16 tags that equals `tag`.
@@ -94,16 +95,17 @@ struct RowCache::Place {
   // among the extents with kept rows; otherwise, in the extent where the row was before the extent
   // of `set` was added. It is often the same as `set`.
   std::byte* other = nullptr;
-  uint64_t lock = 0;                // when the row was found
+  uint64_t lock = 0;                // CacheSet::lock when the row was found
   const std::byte* slot = nullptr;  // null: the row is missing
   uint32_t bit = 0;
   uint16_t tag = 0;
 };
 
-// The extents of a feature, as this process sees them at one time.
+// A snapshot of a feature's extents, with their addresses in this process. Another process may add
+// an extent at any time.
 struct RowCache::Extents {
   uint32_t count = 0;
-  bool have_kept = false;  // whether some are chosen for kept rows
+  bool have_kept = false;  // whether some of them are chosen for kept rows
   // [part of a hash] the extents of Place::set and Place::other
   const uint8_t* set = nullptr;
   const uint8_t* other = nullptr;
@@ -118,7 +120,8 @@ class RowCache::Change {
     uint64_t seen = set.lock.load(std::memory_order_relaxed);
     const uint64_t mine = (seen & kVersionMask) | 1 | static_cast<uint64_t>(pid) << kOwnerShift;
     if (seen % 2 != 0) {
-      // A change takes less than a microsecond, so this is rare unless the owner was killed.
+      // A change takes less than a microsecond, so a set is seldom found locked unless the owner of
+      // its lock was killed.
       const auto owner = static_cast<pid_t>(seen >> kOwnerShift);
       if (owner == pid || !HasEnded(owner)) return;
       // No reader trusts the set before it is unlocked.
@@ -158,7 +161,7 @@ RowCache::RowCache(CacheMemory& memory, std::vector<uint64_t> rows)
     if (table.row_bytes > 0 && table.row_bytes <= memory_.extent_bytes()) {
       table.slot_bytes = sizeof(int64_t) + RoundUp(table.row_bytes, sizeof(int64_t));
       table.set_bytes = RoundUp(sizeof(CacheSet) + kSetRows * table.slot_bytes, alignof(CacheSet));
-      // A place in an extent is a product of two numbers below 2^32.
+      // Locate multiplies this number by 32 bits of a hash, so it must be below 2^32.
       table.sets_per_extent =
           std::min<uint64_t>(memory_.extent_bytes() / table.set_bytes, UINT32_MAX);
     }

@@ -59,12 +59,12 @@ class RowCache {
   void Insert(size_t table, std::span<const int64_t> ids, std::span<const int64_t> positions,
               const std::byte* rows);
 
-  // Adds extents to a feature until they can hold `rows` rows, which Keep will store. It may exceed
-  // the feature's share, but leaves the extents that are reserved for features without any. The
-  // first call, by any process, decides: kept rows are stored only in the extents that the feature
-  // has when this call has returned, and later calls have no effect. Before the first call, Keep
-  // makes no row permanent. Returns false if there is no memory for rows of the feature, or if
-  // another process takes more than ten seconds to add extents. Passes on what the thread's
+  // Adds extents to a feature until they can hold `rows` rows, which Keep will store. The feature
+  // may get more than its share, but not the extents that are reserved for features without
+  // extents. The first call, by any process, decides: kept rows are stored only in the extents that
+  // the feature has when this call has returned, and later calls have no effect. Before the first
+  // call, Keep makes no row permanent. Returns false if there is no memory for rows of the feature,
+  // or if another process takes more than ten seconds to add extents. Passes on what the thread's
   // InterruptCheck throws.
   bool PrepareToKeep(size_t table, uint64_t rows);
   // Stores rows as Insert does, and never evicts them, unless a process is killed while it changes

@@ -23,8 +23,8 @@ namespace {
 
 constexpr size_t kFilePiece = size_t{8} << 20;  // bytes
 constexpr size_t kRowPiece = size_t{4} << 20;   // bytes
-// A little longer than the time for which a daemon holds pushes and lets other holds wait for their
-// turn.
+// The time limit of a call that makes daemons hold pushes: a little longer than the time for which
+// a daemon holds them and lets other calls of this kind wait for their turn.
 constexpr std::chrono::seconds kHoldLimit{90};
 
 std::string TimeNow() {
@@ -45,8 +45,8 @@ std::string RandomId() {
 
 CheckpointClient::CheckpointClient(const Options& options, Empty) : options_(options) {}
 
-// Because this constructor delegates, the destructor destroys the peers on the thread even if it
-// throws.
+// Because this constructor delegates to another one, the destructor runs even if this one throws,
+// and destroys the peers on the RPC thread.
 CheckpointClient::CheckpointClient(const Options& options, const std::string& runtime_dir)
     : CheckpointClient(options, Empty()) {
   if (options_.server_name.empty() || options_.ip_config.empty()) {
@@ -269,7 +269,8 @@ void CheckpointClient::Delete(const std::string& name) {
     request.setName(name);
     return request.send().ignoreResult();
   };
-  // Without its manifest the checkpoint does not exist, even if the rest fails.
+  // The manifest is deleted first: without it the checkpoint does not exist, even if deleting the
+  // rest fails.
   if (found->with_manifest != nullptr) {
     On(*found->with_manifest, "deleting a checkpoint", kDiskLimit, remove);
   }

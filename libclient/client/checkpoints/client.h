@@ -20,9 +20,9 @@ namespace graphd {
 // thread-safe.
 class CheckpointClient {
  public:
-  // Connects to the daemons of options.ip_config, within options.timeout, as a member of the job
-  // options.job_id for which barriers do not wait. The sockets of daemons on this machine are below
-  // `runtime_dir` or, if that is empty, where FindSocket looks for them. Throws
+  // Connects to the daemons of options.ip_config, within options.timeout, and joins the job
+  // options.job_id as a member for which its barriers do not wait. The sockets of daemons on this
+  // machine are below `runtime_dir` or, if that is empty, where FindSocket looks for them. Throws
   // Error(kUnavailable), and Error(kInvalid) in standalone mode.
   explicit CheckpointClient(const Options& options, const std::string& runtime_dir = {});
   ~CheckpointClient();

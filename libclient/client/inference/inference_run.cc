@@ -115,7 +115,8 @@ struct InferenceRun::State {
     const DistTensor marks = DistTensor::Open(graph, progress_name());
     const auto places =
         ReadMarks(marks.Slice(0, marks.num_rows()), graph.session()->world_size(), num_layers);
-    // Marks of a run with other arguments may not fit; CheckArguments refuses to go on with it.
+    // If the marks do not fit because the run has other arguments, returns true, so that
+    // CheckArguments refuses to go on with the run. With the same arguments, the run starts over.
     if (!places) return *kept != arguments;
     const bool has_written = std::any_of(places->begin(), places->end(), [&](const Place& place) {
       return place.layer == num_layers - 1 && place.batches > 0;
@@ -190,7 +191,7 @@ InferenceRun::InferenceRun(DistGraph graph, std::string name, int64_t num_layers
   state_->arguments["layers"] = StrCat(num_layers);
   state_->arguments["trainers"] = StrCat(state_->graph.session()->world_size());
   state_->CheckNames();
-  ArgumentsToText(state_->arguments, state_->name);  // throws if it can't be kept
+  ArgumentsToText(state_->arguments, state_->name);  // throws if they can't be kept
 }
 InferenceRun::~InferenceRun() = default;
 

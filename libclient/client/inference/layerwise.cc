@@ -320,7 +320,7 @@ class FullGraph {
     loader.StartEpoch(0);
     while (auto made = loader.Next()) {
       std::vector<Tensor> out = layers_[static_cast<size_t>(layer)](made->batch);
-      if (type >= out.size() || out[type].num_elements() == 0) {  // for no node of the type
+      if (type >= out.size() || out[type].num_elements() == 0) {  // the type has no output
         if (done > begin) {
           Throw(ErrorCode::kInvalid, "layer ", layer,
                 " has returned no rows for a batch of nodes of type '",

@@ -22,7 +22,7 @@ struct PartitionFeatures {
 // Returns the size of a row of a feature.
 size_t RowBytesOf(const FeatureInfo& info);
 
-// The answer of a daemon to an attach.
+// The answer of a daemon to `attach`, the request with which a process joins its job.
 struct AttachInfo {
   std::shared_ptr<const GraphMeta> meta;
   std::vector<PartitionFeatures> partitions;
@@ -40,8 +40,8 @@ struct AttachInfo {
 // Reads the features of a partition from a message. Throws Error(kCorrupt) for a feature that the
 // schema does not allow.
 PartitionFeatures ReadFeatures(wire::PartitionInfo::Reader in, const Schema& schema);
-// Adds the encodings of a partition's features, which ReadFeatures must have accepted. Throws
-// Error(kCorrupt) for an encoding that does not exist.
+// Adds the encodings of a partition's features to `encodings`. ReadFeatures must have accepted the
+// message before. Throws Error(kCorrupt) for an encoding that does not exist.
 void ReadEncodings(wire::PartitionInfo::Reader in, RowEncodings& encodings);
 
 // Throws Error(kInvalid) unless `a` and `b` describe the same graph, partitioned in the same way.

@@ -4,8 +4,8 @@
 
 namespace graphd {
 
-// Enters the barrier of the job. The daemon fails the barrier after the timeout. The caller must
-// call Wait on the result.
+// Starts a call that enters the barrier of the job. The daemon answers with an error if the barrier
+// is not complete after the timeout. The caller must call Wait on the result.
 RpcThread::Pending StartBarrier(DaemonLink& link, std::chrono::milliseconds timeout);
 
 }  // namespace graphd

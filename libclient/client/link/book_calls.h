@@ -11,7 +11,8 @@
 #include "client/link/daemon_link.h"
 #include "wire/received_graph.h"
 
-// The owners of a large mapped partition book, which are not in the answer to an attach.
+// Functions that read the owners of the ids of a large partition book that IdMap::FromOwners makes.
+// The answer to `attach` does not contain them.
 
 namespace graphd {
 

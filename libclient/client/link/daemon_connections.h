@@ -32,8 +32,8 @@ struct DaemonConnections {
           gone(connection.OnDisconnect()
                    .then([lost = std::move(lost)] { lost(); })
                    .eagerlyEvaluate(nullptr)) {}
-    // Sends the attach of a member with this role. `version` is the version of the graph that the
-    // job uses already.
+    // Sends the request `attach`, with which this process joins the job in this role. `version` is
+    // the version of the graph that the job uses already.
     auto Attach(const Options& options, JobRole role, bool want_segments,
                 const std::optional<std::string>& version) {
       auto request = daemon.attachRequest();
@@ -59,11 +59,11 @@ struct DaemonConnections {
     kj::Promise<void> gone;
     kj::Promise<void> ping = kj::READY_NOW;
     kj::Maybe<wire::Session::Client> session;
-    kj::Promise<void> telling = kj::READY_NOW;  // tells of reads in mapped memory
+    kj::Promise<void> telling = kj::READY_NOW;  // KeepTellingReads runs
     std::shared_ptr<CallGate> gate = std::make_shared<CallGate>(kMaxRunning);
   };
   std::unique_ptr<Attached> small, bulk;
-  bool lost = false;  // true when one of them is
+  bool lost = false;  // true when one of the two is lost
 };
 
 }  // namespace graphd

@@ -133,7 +133,8 @@ ClientSocket DaemonLink::Connect(std::chrono::milliseconds patience) const {
   const int timeout_ms = static_cast<int>(patience.count());
   if (use_unix_) return {ConnectUnix(socket_path_, timeout_ms), true};
   ClientSocket socket = ConnectOverTcp(timeout_ms);
-  // A daemon that has not vanished may read nothing for as long as a call may take.
+  // A busy daemon may read nothing for as long as a call may take, so it counts as vanished only
+  // after the timeout of calls.
   constexpr std::chrono::milliseconds kMost = std::chrono::hours(1);
   NoticeVanishedPeer(socket.fd.get(), kClientIdle, kClientProbe,
                      std::clamp(options_.timeout, kClientUnacknowledged, kMost));
@@ -185,9 +186,10 @@ AttachInfo DaemonLink::AttachPatiently(std::chrono::milliseconds patience) {
           std::max<Clock::duration>(patience - (Clock::now() - start), kFirstRetry));
       return AttachOnce(left, left);
     } catch (const Error& error) {
-      // Wait for a daemon that has not started yet or that restarts. If the rank is still attached,
-      // the daemon may not have noticed the end of this rank's last connection. After the network
-      // was cut, it notices the end only when it probes the connection. Other errors are final.
+      // Tries again if the daemon has not started yet or restarts (kUnavailable), and if the rank
+      // is still attached (kExists): the daemon may not have noticed the end of this rank's last
+      // connection. After the network was cut, it notices the end only when it probes the
+      // connection. Other errors are final.
       const auto passed = Clock::now() - start + pause;
       const bool away = error.code() == ErrorCode::kUnavailable;
       const bool was_attached = generation_ > 0;
@@ -246,9 +248,9 @@ void DaemonLink::Lost(DaemonConnections* connections) {
   lost_.NotifyAll();
 }
 
-// Checks the daemon's answer to attach before its session is used: rows and samples of other files
-// must never be mistaken for rows and samples of the files whose fingerprint is `known`, if that is
-// not empty.
+// Checks the daemon's answer to `attach` before the session is used. Throws Error(kInvalid) if the
+// fingerprint of the daemon's files is not `known`, because rows and samples of different files
+// must never be mixed. Empty fingerprints are not compared.
 void DaemonLink::CheckAnswer(wire::Daemon::AttachResults::Reader answer, const std::string& known) {
   CheckHello(answer.getHello(), "the graphd at " + peer_);
   const std::string now = answer.hasFingerprint() ? answer.getFingerprint().cStr() : "";
@@ -280,7 +282,7 @@ void DaemonLink::Ping(Lane lane) {
             attached->is_pinged = false;
             if (alive) return;
             Lost(connections);
-            // The calls that wait for this connection fail now.
+            // The calls that wait for these connections fail now.
             for (const auto& each : {connections->small.get(), connections->bulk.get()}) {
               if (each) ::shutdown(each->number, SHUT_RDWR);
             }

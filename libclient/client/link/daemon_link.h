@@ -35,7 +35,7 @@ struct RowsToRead {
   std::span<const int64_t> positions;
   std::byte* out = nullptr;
   size_t row_bytes = 0;
-  size_t id_bytes = 0;  // on the wire
+  size_t id_bytes = 0;  // size of an id on the wire
 };
 
 // The connections to one daemon: one for small messages and, unless the daemon's memory is mapped,
@@ -148,17 +148,18 @@ class DaemonLink {
   std::string socket_path_, peer_;
   ClientCredentials credentials_;                   // none for a Unix socket
   std::unique_ptr<DaemonConnections> connections_;  // touched on the RPC thread only
-  std::atomic<bool> broken_{true};                  // before attaching, and after the peer has gone
+  std::atomic<bool> broken_{true};                  // before attaching, and after losing the peer
   std::atomic<uint64_t> generation_{0};
   std::atomic<uint64_t> cached_{0}, not_cached_{0};
   const std::shared_ptr<MappedReadCounts> mapped_reads_ = std::make_shared<MappedReadCounts>();
   Mutex reconnecting_;  // one thread at a time attaches
   // The graph of the first attach.
   std::shared_ptr<const GraphMeta> meta_ GRAPHD_GUARDED_BY(reconnecting_);
-  std::shared_ptr<const GraphMeta> known_ GRAPHD_GUARDED_BY(reconnecting_);  // until then
+  // The graph that the caller of Attach knew, until meta_ is set.
+  std::shared_ptr<const GraphMeta> known_ GRAPHD_GUARDED_BY(reconnecting_);
   // The version of the graph that the job uses.
   std::optional<std::string> version_ GRAPHD_GUARDED_BY(reconnecting_);
-  std::string fingerprint_ GRAPHD_GUARDED_BY(reconnecting_);  // tells the files of this daemon
+  std::string fingerprint_ GRAPHD_GUARDED_BY(reconnecting_);  // AttachInfo::fingerprint
   // The error of the last failed attempt, and when it ended.
   std::optional<Error> failure_ GRAPHD_GUARDED_BY(reconnecting_);
   Clock::time_point failed_ GRAPHD_GUARDED_BY(reconnecting_);

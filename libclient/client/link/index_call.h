@@ -7,7 +7,8 @@
 
 namespace graphd {
 
-// Maps a derived array in the daemon's memory. Waits until the daemon has built it.
+// Maps an edge index, an array that the daemon derives from the partition's edges and keeps in its
+// memory. Waits until the daemon has built it.
 std::shared_ptr<const Segment> MapIndex(DaemonLink& link, PartId part, const EdgeIndexSpec& spec);
 
 }  // namespace graphd

@@ -18,7 +18,8 @@ namespace {
 
 using Lane = DaemonLink::Lane;
 
-// Smaller payloads travel in messages.
+// The size in bytes of the smallest payload that is sent through shared memory; smaller payloads
+// travel in messages.
 constexpr uint64_t kLeastShared = uint64_t{64} << 10;
 
 // Rows to send, in shared memory or not yet copied.
@@ -131,7 +132,7 @@ class LinkPort final : public TensorPort {
       request.setState(static_cast<uint8_t>(state));
       return request.send().ignoreResult();
     };
-    // The daemon may wait this long, too.
+    // The daemon may take kLongestPreparation before it answers.
     return link_->StartSteps(Lane::kSmall, 1, prepare,
                              link_->timeout() + store::kLongestPreparation);
   }

@@ -54,7 +54,7 @@ class PushRegions {
   };
   std::optional<Region> Find(uint64_t bytes, Taken taken);
 
-  PushMemory memory_;  // holds the taker of each region
+  PushMemory memory_;  // taken_ has its regions, each with its taker
   const uint64_t id_;
   const int process_;
   Mutex mutex_;

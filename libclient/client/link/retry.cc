@@ -19,8 +19,8 @@ void RetryWhileUnavailable(std::chrono::milliseconds timeout,
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kUnavailable || Clock::now() - start > timeout) throw;
     }
-    // The call may have failed before the link knows that it is broken; or the daemon answers, but
-    // has to wait for others.
+    // Pauses, because `reconnect` may return at once: the link may not know yet that it is broken,
+    // or the daemon may answer, but have to wait for other processes.
     AwaitTime(pause);
     pause = std::min(pause * 2, std::chrono::milliseconds(100));
     reconnect();

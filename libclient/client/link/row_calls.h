@@ -9,7 +9,7 @@
 namespace graphd {
 
 // The size of the answers into which a read of rows is divided, so that the daemon gathers and
-// sends rows while the client places earlier ones; measured by bench/transfer.
+// sends rows while the client places earlier ones. bench/transfer measures its effect.
 inline constexpr size_t kChunkBytes = size_t{2} << 20;
 
 // Copies the rows of an answer, which are encoded as `sent` says: row i becomes row positions[i] of
@@ -18,8 +18,9 @@ inline constexpr size_t kChunkBytes = size_t{2} << 20;
 void PlaceRows(const std::string& peer, capnp::Data::Reader rows, const Encoding& sent,
                size_t row_bytes, std::span<const int64_t> positions, std::byte* out);
 
-// Starts reading rows by id, in pieces. `request(session, words)` makes a request with everything
-// except the ids. The answer contains the rows, and says whether they are encoded.
+// Starts reading rows by id, in pieces. `request(session, size)` makes a request of this message
+// size with everything except the ids. The answer contains the rows, and says whether they are
+// encoded.
 template <class MakeRequest>
 RpcThread::Pending StartReading(DaemonLink& link, const RowsToRead& rows, MakeRequest request,
                                 const Encoding& encoding = {}) {

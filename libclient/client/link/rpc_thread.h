@@ -25,7 +25,8 @@ class RpcThread {
   RpcThread& operator=(const RpcThread&) = delete;
 
   // A started call. The memory that the call writes to must live until Wait has returned or thrown.
-  // The destructor waits, too; if the thread that runs it is interrupted, it drops the call first.
+  // The destructor waits, too. If an InterruptCheck of its thread has thrown, it drops the call
+  // first.
   class Pending {
    public:
     Pending() = default;

@@ -39,7 +39,7 @@ void ReadSample(wire::Sampled::Reader answer, const std::string& peer, const Gra
   CheckBytes(peer, "bytes of neighbours", neighbors.size(), total * neighbor_width);
   out.neighbors.resize(total);
   ReadIds(neighbors, neighbor_width, out.neighbors.data(), total);
-  int64_t largest = -1;  // tables are indexed by neighbours
+  int64_t largest = -1;  // checked, because neighbours index tables
   for (int64_t id : out.neighbors) largest = std::max(largest, id);
   if (largest >= num_neighbors) {
     Throw(ErrorCode::kCorrupt, "the graphd at ", peer, " answered with node ", largest, " of ",
@@ -81,7 +81,7 @@ void ReadAnswer(wire::Session::HopResults::Reader results, DaemonLink& link, Par
     link.traffic().row_bytes += rows[i].size();
     bytes -= rows[i].size();
   }
-  // Without rules the ids only name rows.
+  // Without rules, the ids only say which rows are requested.
   (hop.rules.empty() ? link.traffic().row_bytes : link.traffic().sampling_bytes) += bytes;
 }
 

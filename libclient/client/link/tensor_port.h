@@ -21,7 +21,7 @@ struct RowsToPush {
   std::span<const int64_t> positions;
   const std::byte* payload = nullptr;
   size_t row_bytes = 0;
-  size_t id_bytes = 0;  // on the wire
+  size_t id_bytes = 0;  // size of an id on the wire
 };
 
 // The interface to the store of some partitions' tensors, which is a daemon or, in standalone mode,

@@ -15,7 +15,7 @@
 namespace graphd {
 namespace {
 
-// Returns the ids of all edges u -> v of one type for the pairs (v, u), parallel edges included.
+// Returns the ids of all edges src[i] -> dst[i] of one type, parallel edges included.
 std::vector<int64_t> EdgesBetween(GraphAccess& access, EdgeTypeId etype,
                                   const std::vector<int64_t>& src,
                                   const std::vector<int64_t>& dst) {

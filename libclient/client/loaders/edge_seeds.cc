@@ -10,7 +10,7 @@
 namespace graphd {
 namespace {
 
-// A node at a time.
+// A pair of a node and a time.
 struct Event {
   int64_t node;
   int64_t time;

@@ -9,7 +9,7 @@
 namespace graphd {
 
 OwnedIds::OwnedIds(const IdMap& map, int32_t type) : map_(&map), type_(type) {
-  // Mapped books have one type, and its ids equal the homogeneous ids.
+  // Maps made by IdMap::FromOwners have one type, and its ids equal the homogeneous ids.
   if (type == kHomogeneous && !map.is_range()) type_ = 0;
   if (type_ < kHomogeneous || type_ >= map.num_types()) {
     Throw(ErrorCode::kInvalid, "type ", type, " is outside 0..", map.num_types() - 1);

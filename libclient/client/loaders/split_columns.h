@@ -27,7 +27,7 @@ class OwnedIds {
  private:
   const IdMap* map_;
   int32_t type_;
-  std::vector<int64_t> counts_, firsts_;  // [part]; firsts_ is empty for mapped books
+  std::vector<int64_t> counts_, firsts_;  // [part]; firsts_ is empty unless is_range()
   int64_t count_ = 0;
 };
 

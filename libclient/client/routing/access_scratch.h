@@ -31,8 +31,8 @@ struct AccessScratch {
       for (MissingRows& of_feature : hop.missing) of_feature.Clear();
     }
   }
-  // Calls f, which attempts to get rows. If f throws, the requests end at once, so that other calls
-  // need not wait for the next attempt.
+  // Calls f, which attempts to get rows. If f throws, the requests that this call has begun end at
+  // once, so that calls that wait for their rows need not wait for the next attempt.
   template <class F>
   void EndRequestsIfItThrows(F f) {
     try {

@@ -107,8 +107,8 @@ bool GraphAccess::ReadShared(PartId part, const FeatureRef& feature, const RowsT
 
 void GraphAccess::FinishShared(std::span<const SharedRead> reads) {
   for (const SharedRead& read : reads) shared_rows_->Store(*read.missing, read.out);
-  // Another call may itself be waiting for a daemon that does not answer and that this call does
-  // not need.
+  // The calls whose rows this call waits for may themselves be waiting for a daemon that does not
+  // answer and that this call does not need, so this call waits for kPatience at most.
   constexpr std::chrono::seconds kPatience{2};
   const auto deadline =
       std::chrono::steady_clock::now() + std::min<std::chrono::milliseconds>(timeout_, kPatience);
@@ -317,8 +317,8 @@ void GraphAccess::Barrier() {
           std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
       return StartBarrier(*links_[0], std::max(timeout_ - passed, kLeast)).Wait();
     } catch (const Error& error) {
-      // If a trainer has left, the barrier fails; if a daemon restarts, the barrier is only
-      // interrupted.
+      // If a trainer has left, the barrier fails. If the daemon restarts, the barrier is only
+      // interrupted, and this trainer enters it again.
       const bool interrupted = links_[0]->is_broken() || links_[0]->generation() != generation;
       if (error.code() != ErrorCode::kUnavailable || !interrupted ||
           Clock::now() - start > timeout_) {
@@ -367,7 +367,8 @@ GraphAccess::Loan::Loan(GraphAccess& access) : access_(access) {
 }
 
 GraphAccess::Loan::~Loan() {
-  // A call that has failed must not let others wait for its rows, nor write to its output.
+  // If the call has failed, other calls must not wait for its rows any longer, nor write rows to
+  // its output.
   if (access_.shared_rows_ != nullptr) scratch_->ClearMissing();
   const MutexLock lock(access_.mutex_);
   access_.idle_.push_back(std::move(scratch_));

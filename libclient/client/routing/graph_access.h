@@ -107,8 +107,8 @@ class GraphAccess {
   int64_t KeepRows(const FeatureRef& feature, std::span<const int64_t> ids);
 
   const Traffic& traffic() const noexcept { return *traffic_; }
-  // Counts reads of a partition's mapped memory, which its daemon is told. Does nothing in
-  // standalone mode, where there is no daemon.
+  // Counts reads of a partition's mapped memory; the partition's link reports the counts to its
+  // daemon. Does nothing in standalone mode, where there is no daemon.
   void CountMapped(PartId part, const MappedReads& reads) const noexcept {
     if (const auto& link = links_[Index(part)]) link->CountMapped(reads);
   }
@@ -148,11 +148,13 @@ class GraphAccess {
     std::unique_ptr<AccessScratch> scratch_;
   };
   RelabelTable& relabel(AccessScratch& scratch, NodeTypeId ntype) const;
-  // Returns a table for any ids, such as the temporal sampler's numbers of tree nodes.
+  // Returns a relabelling table that accepts any ids, such as the temporal sampler's numbers of
+  // tree nodes.
   static RelabelTable& relabel_any(AccessScratch& scratch, NodeTypeId ntype);
 
  private:
-  // Requests and shares the rows that ReadAwaited has not found.
+  // Requests the rows for which SharedRows::ReadAwaited has waited in vain, stores them in the
+  // cache of this machine, and gives them to calls that wait for them.
   void RequestAwaited(std::span<const SharedRead> reads);
   std::shared_ptr<const Segment> MapIndexOf(PartId part, const EdgeIndexSpec& spec);
 

@@ -14,8 +14,8 @@
 namespace graphd {
 namespace {
 
-// Rows of more bytes are read over the connection for rows, in pieces of which several are under
-// way at once.
+// The size in bytes up to which rows are sent in the message of their hop. Further rows are read
+// over the connection for rows, in pieces of which several are under way at once.
 constexpr size_t kRowBytesWithHop = size_t{4} << 20;
 // The size of an answer for which requests are planned, and the number of seeds in a request if no
 // upper bound of their degrees is known.

@@ -22,9 +22,10 @@ std::span<const T> Select(std::span<const T> all, std::span<const int64_t> posit
   return selected;
 }
 
-// Returns the random key of a rule on one partition. All in-edges of a seed are in one partition,
-// but its out-edges may be in several, whose arrival keys must be independent of one another.
-// LABOR's random numbers belong to the neighbours, whatever edge leads to them.
+// Returns the key of a rule's random numbers on one partition. The in-edges of a seed are in one
+// partition, but its out-edges may be in several, whose arrival keys must be independent of one
+// another, so that the key for out-edges depends on the partition, except with LABOR, whose random
+// numbers belong to the neighbours, whatever edge leads to them.
 uint64_t KeyOf(const Schema& schema, const SamplingRule& rule, const HopOptions& options,
                PartId part) {
   const bool labor = rule.method == SamplingMethod::kLabor;

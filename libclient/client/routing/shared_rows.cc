@@ -132,7 +132,7 @@ DaemonLink::Cached SharedRows::Read(PartId part, size_t feature, std::span<const
 template <class NumberOf>
 size_t SharedRows::LeaveToOthers(const RowRequests::Earlier& earlier, RowRequest& request,
                                  NumberOf number_of, std::byte* out, MissingRows& missing) {
-  // A call neither searches nor waits for an earlier request that is far larger than its own.
+  // A call does not search an earlier request that is far larger than its own, nor wait for it.
   const size_t most_ids = std::max<size_t>(1000, 8 * missing.ids.size());
   missing.is_awaited.assign(missing.ids.size(), false);
   std::vector<uint32_t> of_one;

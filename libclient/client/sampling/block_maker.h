@@ -8,7 +8,7 @@
 
 namespace graphd {
 
-// Returns the caller's relabelling table of a node type.
+// A function that returns the caller's RelabelTable of a node type.
 using RelabelTables = std::function<RelabelTable&(NodeTypeId)>;
 
 // Builds a block as ToBlock does, with the caller's tables.

@@ -15,9 +15,9 @@ class FeatureRows {
   FeatureRows(GraphAccess& access, std::vector<FeatureOfType> input,
               std::vector<FeatureOfType> seed);
 
-  // Returns the rows to request with a hop on `frontier`: the rows of the nodes that the previous
-  // frontier did not have. The first frontier is the seeds. frontier[ntype] must begin with the
-  // list of the previous frontier. Returns no rows if all partitions are mapped.
+  // Returns the rows to request with a hop whose seeds are `frontier`: the rows of the nodes that
+  // the previous frontier did not have. The first frontier is the seeds. frontier[ntype] must begin
+  // with the list of the previous frontier. Returns no rows if all partitions are mapped.
   std::vector<HopRows> With(const std::vector<std::vector<int64_t>>& frontier);
   // Reads the remaining rows, possibly all, and moves the features into the batch.
   void Finish(MiniBatch& batch);

@@ -134,7 +134,8 @@ std::vector<std::vector<double>> DrawAll(const Schema& schema, const Block& all,
   return chances;
 }
 
-// Returns the edges whose source has a place, with their weights.
+// Returns the edges whose source has a chance above 0, with their weights. `places` has the new
+// local ids of these sources.
 BlockEdges KeepEdges(const BlockEdges& all, std::span<const double> entries,
                      std::span<const double> chances, std::span<const int32_t> places,
                      bool edge_ids) {
@@ -159,7 +160,8 @@ BlockEdges KeepEdges(const BlockEdges& all, std::span<const double> entries,
   return kept;
 }
 
-// Reduces a block of all in-edges to the sources that were drawn with `chances`.
+// Reduces a block of all in-edges to the sources with `chances` above 0, which are those that were
+// drawn.
 Block Thin(Block all, const std::vector<std::vector<double>>& entries,
            const std::vector<std::vector<double>>& chances, const Schema& schema, bool edge_ids) {
   std::vector<std::vector<int32_t>> places(all.src_nodes.size());

@@ -14,8 +14,8 @@ class GraphAccess;
 // if `column` is empty.
 SamplingMethod MethodFor(const std::string& column);
 
-// Returns `how` for one edge type. As in DGL, an edge type without the feature how.column is
-// sampled uniformly (LABOR: unweighted), and the rule then has no column.
+// Returns the rule `how`, adapted to one edge type. As in DGL, an edge type without the feature
+// how.column is sampled uniformly (LABOR: unweighted), and the rule then has no column.
 SamplingRule RuleForEdgeType(const GraphAccess& access, EdgeTypeId etype, SamplingRule how);
 
 // Returns one rule per edge type, made by RuleForEdgeType, with the edge type's fanout. Throws

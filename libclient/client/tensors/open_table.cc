@@ -80,7 +80,8 @@ class Filler {
       Throw(ErrorCode::kInvalid, "the function that fills tensor '", spec.name, "' gave rows of ",
             "another dtype or shape");
     }
-    // With a mapped book, the rows of a slice may belong to several partitions.
+    // If the partition book was made by IdMap::FromOwners, the rows of a slice may belong to
+    // several partitions.
     size_t kept = 0;
     for (size_t i = 0; i < ids.size(); i++) {
       if (!IsWanted(ids[i])) continue;
@@ -108,8 +109,8 @@ TensorSpec NameOnly(const std::string& name, bool persistent) {
   return spec;
 }
 
-// Lets other processes fill the shares after this one has given up. `tables` has the shares that
-// this process has opened; it may have sent the call that opens the next share, too, without
+// Lets other processes fill the shares after this process has given up. `tables` has the shares
+// that this process has opened; it may have sent the call that opens the next share, too, without
 // waiting for the answer. Errors are ignored, because a daemon notices the end of this process
 // anyway.
 void GiveUpFilling(GraphAccess& access, const TensorSpec& spec, const std::vector<uint32_t>& tables,
@@ -133,7 +134,8 @@ void GiveUpFilling(GraphAccess& access, const TensorSpec& spec, const std::vecto
   }
 }
 
-// Returns the specification of the persistent tensor of this name or else of the one of this job.
+// Returns the specification of the persistent tensor of this name or, if there is none, of this
+// job's tensor of this name.
 TensorSpec FindSpec(GraphAccess& access, const std::string& name) {
   for (const bool persistent : {true, false}) {
     try {

@@ -8,8 +8,8 @@
 
 // The functions that create, open, list and drop tensors, with the semantics of
 // graphd/dist_tensor.h. Every tensor has a share in every partition, which may be empty. The share
-// of partition 0 is created first and dropped last: its daemon decides which process fills a
-// tensor, and knows which tensors exist.
+// of partition 0 is created first and dropped last: its daemon decides which process fills a tensor
+// with initial values, and knows which tensors exist.
 
 namespace graphd {
 

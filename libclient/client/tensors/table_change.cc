@@ -107,7 +107,7 @@ RpcThread::Pending StartPiece(TableChange& change, TableChange::Piece& piece) {
   return port.Push(table, change.rule, client, piece.number, rows);
 }
 
-// Calls f(change, piece) for the next piece of each partition that is not applied.
+// Calls f(change, piece) for the first piece of each change and partition that is not applied yet.
 template <class F>
 void EachOfRound(std::span<TableChange* const> changes, const F& f) {
   for (TableChange* change : changes) {
@@ -128,7 +128,7 @@ std::vector<Sent> StartRound(std::span<TableChange* const> changes) {
   return round;
 }
 
-// The result of a round.
+// The result of a round, in which each change sends one piece to each partition that lacks some.
 struct Outcome {
   bool progress = false;
   std::optional<Error> hopeless, passing;
@@ -200,7 +200,8 @@ TableChange MakeStagedChange(TableSource& table, const UpdateRule& rule,
 void PrepareChanges(std::span<TableChange* const> changes) {
   try {
     EachOfRound(changes, [](TableChange& change, TableChange::Piece& piece) {
-      // Synchronous steps wait for other trainers, not for copies.
+      // Preparing synchronous steps would save little: they wait for other trainers, not for
+      // copies.
       if (change.channels == nullptr) return;
       const store::ClientId& client = (*change.channels)[piece.part].client;
       change.table->port(piece.part).Prepare(client, piece.number, RowsOf(change, piece));

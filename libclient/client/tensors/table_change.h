@@ -14,8 +14,9 @@ namespace graphd {
 
 class TableSource;
 
-// The channels on which one writer pushes to the shares of one tensor: one push per share at a
-// time, with ascending sequence numbers, so that a repeated push is distinguished from a new one.
+// The channels on which one writer sends changes of rows (pushes) to the shares of one tensor, its
+// parts in the partitions. A share gets one push at a time, with ascending sequence numbers, so
+// that its daemon can tell a repeated push from a new one.
 class PushChannels {
  public:
   explicit PushChannels(size_t num_parts);
@@ -39,11 +40,11 @@ struct TableChange {
     PartId part = 0;
     std::vector<int64_t> ids = {};
     std::vector<int64_t> positions = {};  // positions of its rows in the payload
-    uint64_t number = 0;                  // sequence number or, for a staged piece, step number
+    uint64_t number = 0;                  // sequence number or, in a synchronous step, step number
     bool applied = false;
   };
   TableSource* table = nullptr;
-  PushChannels* channels = nullptr;  // null: the pieces are staged, with step numbers
+  PushChannels* channels = nullptr;  // null: the change is of a synchronous step
   UpdateRule rule;
   const std::byte* payload = nullptr;
   std::vector<Piece> pieces;

@@ -16,7 +16,7 @@
 namespace graphd {
 namespace {
 
-// Ids of a slice that are made at a time.
+// The number of ids of a slice that are made at a time.
 constexpr int64_t kSliceIds = int64_t{1} << 20;
 // The time for which a dropped tensor may be read from memory that was mapped before.
 constexpr auto kAskAgain = std::chrono::seconds(1);
@@ -36,7 +36,8 @@ TableSource::TableSource(std::shared_ptr<GraphAccess> access, TensorSpec spec,
 std::shared_ptr<const store::ArenaReader> TableSource::Reader(PartId part) {
   Share& share = *shares_[Index(part)];
   TensorPort& port = this->port(part);
-  // The mapped memory of a daemon that died never changes and would be read forever.
+  // If this function did not notice that the daemon has died, it would return the reader of the
+  // daemon's memory, which never changes any more, forever.
   port.Reconnect();
   const InterruptibleLock lock(share.mutex);
   const uint64_t generation = port.generation();
@@ -46,7 +47,7 @@ std::shared_ptr<const store::ArenaReader> TableSource::Reader(PartId part) {
   }
   const bool mapped = share.generation == generation;
   auto reader = std::exchange(share.reader, nullptr);
-  share.generation = 0;  // in case the tensor was dropped
+  share.generation = 0;  // in case the tensor was dropped, and the next call throws
   if (mapped) {
     port.LastStep(share.table);
   } else {
@@ -213,7 +214,7 @@ void TableSource::PrepareState(OptimizerState state) {
     RetryWhileUnavailable(
         access().timeout(), [&] { for_each_part([&](PartId part) { port(part).Reconnect(); }); },
         [&] {
-          // All parts prepare their memory at the same time.
+          // The memory of all shares is prepared at the same time.
           std::vector<RpcThread::Pending> calls;
           for_each_part(
               [&](PartId part) { calls.push_back(port(part).PrepareState(table(part), state)); });

@@ -12,8 +12,9 @@
 
 namespace GRAPHD_EXPORT graphd {
 
-// The edges of one type in a block, in CSC format. Local ids are positions in src_nodes or
-// dst_nodes of the block, of the source or destination type of the edges.
+// The edges of one type in a block, in CSC format. The local id of a source is its position in the
+// block's src_nodes of the edges' source type; the local id of a destination is its position in
+// dst_nodes of their destination type.
 struct BlockEdges {
   EdgeTypeId etype = 0;
   // [destinations + 1]; in-edges of destination i are [indptr[i], indptr[i+1]).
@@ -45,9 +46,9 @@ struct Block {
 };
 
 // Builds a block from sampled in-neighbours. Matches dgl.to_block. `dst_nodes` is indexed by node
-// type and must not hold duplicates; samples[e].indptr must have one row per node of dst_nodes of
-// the destination type of the edges. Throws Error(kInvalid) if the arguments do not fit together
-// and on samples of out-edges. Thread-safe.
+// type and must not hold duplicates; samples[e] must have the neighbours of each node of
+// dst_nodes[t], where t is the destination type of its edges. Throws Error(kInvalid) if the
+// arguments do not fit together and on samples of out-edges. Thread-safe.
 Block ToBlock(const Schema& schema, std::vector<std::vector<int64_t>> dst_nodes,
               std::vector<Neighbors> samples);
 

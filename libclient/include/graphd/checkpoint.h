@@ -53,8 +53,8 @@ struct CheckpointOptions {
 // "Distributed snapshots", 1985). A change that is in flight to several machines may be contained
 // for some of them only. To have every step contained completely or not at all, call this function
 // in one trainer of the job, between two barriers. The call first writes the changed rows to disk
-// while pushes go on. Pushes then wait only until the rows that changed during this first pass are
-// written, too (0.2 s for 1 GB of changes).
+// while trainers go on changing rows. The trainers' changes then wait only until the rows that
+// changed during this first pass are written, too (0.2 s for 1 GB of changes).
 //
 // Throws Error(kExists) if the name is taken, Error(kInvalid) on a malformed name,
 // Error(kOverloaded) if a disk is full. If it throws, nothing of the checkpoint remains.

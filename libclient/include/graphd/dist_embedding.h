@@ -28,7 +28,7 @@ struct EmbeddingOptions {
   std::string name;  // see TensorSpec::name
   int64_t dim = 0;   // elements per vector, at least 1
   TensorPolicy policy = TensorPolicy::kNode;
-  int32_t type = 0;             // node or edge type id, by policy
+  int32_t type = 0;             // id of the node type (kNode) or edge type (kEdge)
   int64_t num_embeddings = -1;  // kRange: number of vectors; -1: as many as the type has
   Initializer initializer = Initializer::Uniform(-1, 1);
   // Whether the vectors outlive the job. (DGL's embeddings end with their server.)

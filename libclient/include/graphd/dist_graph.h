@@ -28,14 +28,14 @@ struct FeatureScheme {
 
 // The endpoints of edges.
 struct EdgeEnds {
-  std::vector<int64_t> src, dst;  // type-wise ids of the endpoints of edge i
+  std::vector<int64_t> src, dst;  // src[i] and dst[i]: type-wise ids of the endpoints of edge i
 };
 
 // The traffic between this process and the daemons since Initialize, over all graphs of the
 // session. A message is a request with its answer.
 struct TrafficCounts {
   uint64_t messages = 0;        // sampling and queries, including rows sent with them
-  uint64_t row_messages = 0;    // reads of feature rows alone, split into pieces of 2 MiB
+  uint64_t row_messages = 0;    // reads of rows alone, in pieces of 2 MiB, and changes of rows
   uint64_t sampling_bytes = 0;  // bytes of sampled hops, rows excluded
   uint64_t row_bytes = 0;       // bytes of rows, and of the ids that request them
 };
@@ -151,10 +151,10 @@ class DistGraph {
   void Barrier() const { session_->Barrier(); }
   // Waits for all trainers as Barrier does, but without a time limit, because the others may
   // compute for long. Throws Error(kUnavailable) if a trainer has left the job, and
-  // Error(kDeadline) if a server does not answer.
+  // Error(kDeadline) if a daemon does not answer.
   void WaitForAll() const;
 
-  // Internal: access of samplers to the partitions.
+  // Internal: the object through which samplers access the partitions.
   const std::shared_ptr<GraphAccess>& access() const noexcept { return access_; }
 
  private:

@@ -35,17 +35,17 @@ class DistTensor {
   using Fill = std::function<void(int64_t begin, Tensor& rows)>;
 
   // Opens the tensor of this name, or creates it. All trainers may call it at once: the first call
-  // creates the tensor; the initialiser has no effect on an existing one. Throws Error(kInvalid),
-  // which names the difference, if a tensor of this name has another shape, dtype, policy or
-  // writers; Error(kOverloaded).
+  // creates the tensor, and the other calls open it. The initialiser has no effect on an existing
+  // tensor. Throws Error(kInvalid), which names the difference, if a tensor of this name has
+  // another shape, dtype, policy or writers; Error(kOverloaded).
   static DistTensor Create(const DistGraph& graph, const TensorSpec& spec);
   // Does the same with initial values from a function of the caller. It is called slice by slice,
   // by ascending id, in the one process that creates the tensor; the others wait until this is
   // done, for at most one hour. If that process dies meanwhile, another one takes over. Matches
   // init_func.
   static DistTensor Create(const DistGraph& graph, const TensorSpec& spec, const Fill& fill);
-  // Opens the persistent tensor of this name or else the one of this job. Throws Error(kNotFound),
-  // which lists the existing tensors.
+  // Opens the persistent tensor of this name or, if there is none, this job's tensor of this name.
+  // Throws Error(kNotFound), which lists the existing tensors.
   static DistTensor Open(const DistGraph& graph, const std::string& name);
   // Returns the tensors that this job can open: its own and the persistent ones.
   static std::vector<TensorInfo> List(const DistGraph& graph);
@@ -77,8 +77,8 @@ class DistTensor {
   // allowed. Matches t[ids]. No row is read half written, but while rows are being changed, one
   // call may read some rows from before a change and others from after it. A process reads its own
   // writes. Throws Error(kInvalid), which names the id, on an id out of range, Error(kCorrupt) for
-  // rows whose page is damaged, and Error(kNotFound) at the latest one second after the tensor was
-  // dropped.
+  // rows whose page is damaged, and Error(kNotFound) if the tensor was dropped more than one second
+  // ago; until then, it may throw or still return rows.
   Tensor Read(std::span<const int64_t> ids) const;
   // Reads rows into `out`, of ids.size() * row_bytes bytes, for example a pinned buffer.
   void ReadInto(std::span<const int64_t> ids, std::span<std::byte> out) const;
@@ -102,7 +102,7 @@ class DistTensor {
   // everyone and as durable as the daemons are configured (--durability). Calls with more than 32
   // MiB for one partition are applied in pieces. Throws Error(kInvalid) unless `rows` has the shape
   // [ids.size(), dimensions of a row ...] and the dtype of the tensor, Error(kDenied) for features
-  // and, naming the job, if another job has the lease; otherwise as Read does. After
+  // and, naming the job, if another job has the lease. Otherwise it throws as Read does. After
   // Error(kDeadline) or Error(kUnavailable) the rows may or may not be applied. After any other
   // error no row, or only some of the pieces, are applied.
   void Write(std::span<const int64_t> ids, const Tensor& rows) const;

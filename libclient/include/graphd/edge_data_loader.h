@@ -28,7 +28,7 @@ enum class ExcludeEdges {
 // The settings of a DistEdgeDataLoader beyond LoaderOptions.
 struct EdgeLoaderOptions {
   ExcludeEdges exclude = ExcludeEdges::kNone;
-  // [etype][edge] the type-wise id of its reverse edge, which is of the same type.
+  // [etype][edge] the type-wise id of the edge's reverse edge, which is of the same type.
   std::vector<std::vector<int64_t>> reverse_eids = {};
   // Pairs of an edge type and its reverse type.
   std::vector<std::pair<EdgeTypeId, EdgeTypeId>> reverse_etypes = {};
@@ -36,9 +36,9 @@ struct EdgeLoaderOptions {
   std::shared_ptr<const NegativeSampler> negative_sampler = nullptr;
   // Features of the positive edges of each batch.
   std::vector<EdgeFeature> seed_edge_features = {};
-  // A graph with the same nodes, from which blocks are sampled instead of the loader's graph; no
-  // edges are excluded then. Features of input nodes, seeds and sampled edges are read from it,
-  // features of the batch's edges from the loader's graph.
+  // A graph with the same nodes, from which blocks are sampled instead of the loader's graph. If it
+  // is given, no edges are excluded. Features of input nodes, seeds and sampled edges are read from
+  // it, features of the batch's edges from the loader's graph.
   std::optional<DistGraph> g_sampling = std::nullopt;
 };
 

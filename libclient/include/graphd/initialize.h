@@ -51,9 +51,9 @@ struct Options {
   // Processes with the same id are trainers of one job. Empty: a job of its own, with one trainer.
   std::string job_id;
   // GRAPHD_JOB_SECRET: text that the processes of a job have in common; daemons let nobody join the
-  // job without it. `graphctl launch` makes such a text. If a job has none, daemons accept only
-  // processes of the user who attached first. A session without a job id makes a job id and a
-  // secret for itself.
+  // job without it. `graphctl launch` makes such a text. If a job has no secret, daemons accept
+  // only processes of the user whose process joined the job first. A session without a job id makes
+  // a job id and a secret for itself.
   std::string job_secret;
   // GRAPHD_KEYS: the directory with the keys with which daemons and this process authenticate each
   // other over TCP (TLS; see graphctl-keys(1)), or "default" for the directory of the server's name
@@ -69,8 +69,8 @@ struct Options {
   int local_rank = 0;        // LOCAL_RANK: rank among the trainers of its machine (ip_config line)
   int local_world_size = 1;  // LOCAL_WORLD_SIZE: number of trainers of its machine (ip_config line)
   // GRAPHD_PART_ID: the result of DistGraph::local_partition, which is the partition of the
-  // trainer's ip_config line. -1: Initialize chooses one of the mapped partitions by local rank or,
-  // if none is mapped, one of all partitions by rank.
+  // trainer's ip_config line. -1: Initialize chooses, by local rank, one of the partitions that
+  // this process reads through mapped memory or, if there are none, one of all partitions by rank.
   int part = -1;
   int num_samplers = 0;  // GRAPHD_NUM_SAMPLERS: worker threads per data loader
   // Whether this process is not a trainer, but works for the trainer of its rank, as a worker
@@ -123,12 +123,12 @@ class Session {
   bool is_standalone() const noexcept { return options_.server_name.empty(); }
 
   // Waits for all trainers of the job. Matches DistGraph.barrier. Throws Error(kUnavailable) if a
-  // trainer left the job meanwhile, and Error(kDeadline) after the timeout. If its message names
-  // the ranks that did not come, no trainer has passed the barrier, and each may call this function
-  // again; otherwise the daemon did not answer.
+  // trainer left the job meanwhile, and Error(kDeadline) after the timeout. If the message of
+  // Error(kDeadline) names the ranks that did not come, no trainer has passed the barrier, and each
+  // may call this function again; otherwise the daemon did not answer.
   virtual void Barrier() = 0;
 
-  // Internal: access of graphs and tensors to the partitions.
+  // Internal: the object through which graphs and tensors access the partitions.
   virtual const std::shared_ptr<GraphAccess>& access() const noexcept = 0;
 
  protected:

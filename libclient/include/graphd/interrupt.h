@@ -11,12 +11,13 @@
 
 namespace GRAPHD_EXPORT graphd {
 
-// A function that is polled while calls of libgraphclient wait. During the lifetime of the object,
-// every call that its thread makes calls `check` about every 50 ms while it waits for a daemon, for
-// other trainers or for a worker. The call passes on an exception that `check` throws, which must
-// not be a graphd::Error, and drops its running requests; as after Error(kDeadline), it is then
-// unknown whether a daemon has executed these requests. Calls that do not wait do not poll. An
-// object is used by the thread that made it. Objects may be nested: the innermost one is polled.
+// An object that makes calls of libgraphclient poll a function, `check`, while they wait. It
+// applies to the thread that made it, from its construction to its destruction: a call in this
+// thread calls `check` about every 50 ms while it waits for a daemon, for other trainers or for a
+// worker. If `check` throws, the call drops its running requests and passes the exception on, which
+// must not be a graphd::Error. As after Error(kDeadline), it is then unknown whether a daemon has
+// executed these requests. Calls that do not wait do not poll. Objects of a thread may be nested:
+// only the innermost one is polled.
 class InterruptCheck {
  public:
   // Starts polling `check` in this thread.

@@ -52,7 +52,7 @@ struct LayerOptions {
 // message. Thread-safe.
 class LayerSampler final : public BlockSampler {
  public:
-  // `fanouts` is per layer, input layer first; each is applied to every node type. Throws
+  // `fanouts` has one fanout per layer, input layer first, for every node type. Throws
   // Error(kInvalid) on a fanout below -1.
   explicit LayerSampler(const std::vector<int>& fanouts, LayerOptions options = {});
   // Takes fanouts[layer][ntype], as a std::vector<std::vector<int>>. With fanout 0 a layer draws no

@@ -57,9 +57,9 @@ struct LayerwiseOptions {
   std::vector<DistTensor> nodes = {};
   std::vector<FeatureOfEdgeType> edge_features = {};  // read with each batch
   bool persistent = false;                            // the result outlives the job
-  // A run that was interrupted, even by kill -9, goes on when Layerwise is called again with the
-  // same arguments: rows and progress are persistent, and what is complete is not computed again.
-  // False: a run always starts over.
+  // True: a run that was interrupted, even by kill -9, goes on when Layerwise is called again with
+  // the same arguments. Rows and progress are persistent then, and what is complete is not computed
+  // again. False: a run always starts over.
   bool resume = false;
   // Identifies the model's weights, such as the name of a checkpoint. With another version, a run
   // starts over even with `resume`.

@@ -80,8 +80,8 @@ class PerSourceUniform final : public NegativeSampler {
 // Another name of PerSourceUniform, as in DGL.
 using Uniform = PerSourceUniform;
 
-// Makes k negative edges per positive one, or fewer, with GlobalUniformNegatives. They depend on
-// the number of the positive edges only. Matches dgl.dataloading.negative_sampler.GlobalUniform.
+// Makes k negative edges per positive one, or fewer, with GlobalUniformNegatives. Of the positive
+// edges, only their number matters. Matches dgl.dataloading.negative_sampler.GlobalUniform.
 // Thread-safe.
 class GlobalUniform final : public NegativeSampler {
  public:

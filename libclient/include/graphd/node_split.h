@@ -33,14 +33,15 @@
 //
 // K remote trainers, which run on machines that serve no partition and have the last ranks, share
 // all partitions. The first (W - K) / W of the objects of each partition are divided among the
-// other trainers as above, with W - K in place of W. What remains of all partitions is cut into K
-// chunks whose sizes differ by at most 1, one for each remote trainer. With force_even, the sizes
-// of all W shares differ by at most 1.
+// other trainers as above, with W - K in place of W. The remaining objects of all partitions are
+// cut into K chunks whose sizes differ by at most 1, one for each remote trainer. With force_even,
+// the sizes of all W shares differ by at most 1.
 //
-// trainer_ids names an integer feature with the trainer for which each object was partitioned, as
-// partitioning for several trainers per machine writes it ("trainer_id"). If it has M trainers and
-// M = k * W, each of the W trainers gets the objects of k of these M trainers, as far as the sizes
-// above permit. Other M work too (DGL: AssertionError).
+// trainer_ids is the name of an integer feature that gives, for each object, the trainer for which
+// it was partitioned. Partitioning for several trainers per machine writes such a feature
+// ("trainer_id"). If it names M trainers and M = k * W, each of the W trainers gets the objects of
+// k of these M trainers, as far as the sizes above permit. Other values of M work, too (DGL:
+// AssertionError).
 //
 // A mask has the shape [objects of the type] and dtype uint8 or bool; elements other than 0 choose
 // objects. It is read in blocks of a few MiB: all of it with force_even, otherwise only the

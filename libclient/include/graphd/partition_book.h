@@ -15,9 +15,11 @@
 // partition that does not exist.
 //
 // The id spaces, all int64:
-//   homogeneous id h    over all types, partition-major, type-minor (range books)
+//   homogeneous id h    0 .. N-1 over all types; in maps made by IdMap::FromRanges, ordered by
+//                       partition, then by type
 //   type-wise id (t,x)  0 .. count(t)-1 for type t; used throughout the interface
-//   local row           position of (t,x) among its owner's objects of type t: its feature row
+//   local row           position of (t,x) among the objects (nodes or edges) of type t that its
+//                       partition owns; features have their rows in this order
 //
 // The classes are immutable after construction and thread-safe.
 
@@ -38,8 +40,8 @@ class IdMap {
   // ("node" or "edge") is used in messages.
   static IdMap FromRanges(const char* what, std::vector<std::vector<Range>> ranges);
   // Makes a map from the owner of each id, owner[x]. It has one type, and homogeneous ids equal
-  // type-wise ids (DGL's data with reshuffle=False). Local rows are ranks by ascending id. Throws
-  // Error(kCorrupt) on an owner outside 0..num_parts-1.
+  // type-wise ids (DGL's data with reshuffle=False). The local row of an id is its rank among its
+  // owner's ids in ascending order. Throws Error(kCorrupt) on an owner outside 0..num_parts-1.
   static IdMap FromOwners(const char* what, std::vector<int32_t> owner, int32_t num_parts);
 
   // Makes an empty map without partitions and types.
@@ -82,12 +84,12 @@ class IdMap {
   // partid2nids, partid2eids.
   std::vector<int64_t> IdsOf(PartId part, int32_t type) const;
 
-  // Returns the first type-wise id of a type that a partition owns; the others follow up to
-  // count_in(part, type). Range books only.
+  // Returns the first of the consecutive type-wise ids, count_in(part, type) in all, that a
+  // partition owns of a type. Only for maps made by FromRanges.
   int64_t type_begin(PartId part, int32_t type) const;
-  // Returns the argument of FromRanges. Range books only.
+  // Returns the argument of FromRanges. Only for maps made by FromRanges.
   const std::vector<std::vector<Range>>& ranges() const noexcept { return ranges_; }
-  // Returns the owner of each id. Books made by FromOwners only; else empty.
+  // Returns the owner of each id, or an empty span if the map was not made by FromOwners.
   std::span<const int32_t> owners() const noexcept { return owner_; }
 
  private:
@@ -108,8 +110,8 @@ class IdMap {
   std::vector<std::vector<int64_t>> ids_;   // FromOwners: [part] ids, ascending
 };
 
-// The map of the nodes or of the edges of a graph. It has the methods of IdMap, but the id of a
-// type of the other kind (an edge type in a map of nodes) does not compile.
+// The map of the nodes or of the edges of a graph. It has the methods of IdMap, but passing a type
+// of the other kind (an edge type to a map of nodes) does not compile.
 template <class TypeId>
 class TypedIdMap : public IdMap {
  public:
@@ -137,7 +139,7 @@ class PartitionBook {
  public:
   // Makes an empty book without partitions.
   PartitionBook() = default;
-  // Throws Error(kCorrupt) if the two maps have different numbers of partitions.
+  // Makes a book of two maps. Throws Error(kCorrupt) if they have different numbers of partitions.
   PartitionBook(IdMap nodes, IdMap edges);
 
   // Returns the number of partitions.

@@ -110,8 +110,8 @@ struct NeighborOptions {
 // Thread-safe.
 class NeighborSampler final : public BlockSampler {
  public:
-  // `fanouts` is per layer, input layer first, as in DGL; each is applied to every edge type.
-  // Throws Error(kInvalid) on a fanout below -1.
+  // `fanouts` has one fanout per layer, input layer first, as in DGL, for every edge type. Throws
+  // Error(kInvalid) on a fanout below -1.
   explicit NeighborSampler(std::vector<int> fanouts, bool replace = false, bool edge_ids = false);
   // Does the same with all settings.
   NeighborSampler(std::vector<int> fanouts, NeighborOptions options);
@@ -132,11 +132,11 @@ class NeighborSampler final : public BlockSampler {
 
 // Returns a sampler for LABOR-0 (SamplingMethod::kLabor). As in uniform sampling each seed gets
 // min(fanout, degree) neighbours, and every set of them is equally likely; but the seeds of a layer
-// choose the same neighbours where possible, so that a batch has fewer input nodes. The mean over a
-// row stays unbiased. With options.column, neighbours of larger weight are preferred;
-// options.method is ignored. Matches dgl.dataloading.LaborSampler with importance_sampling=0 and
-// layer_dependency=False, except that the number of neighbours of a row is exact and not only exact
-// on average.
+// choose the same neighbours where possible, so that a batch has fewer input nodes. The mean over
+// the chosen neighbours of a seed stays unbiased. With options.column, neighbours of larger weight
+// are preferred; options.method is ignored. Matches dgl.dataloading.LaborSampler with
+// importance_sampling=0 and layer_dependency=False, except that the number of neighbours of a seed
+// is exact, whereas in DGL only its mean is.
 inline NeighborSampler LaborSampler(std::vector<int> fanouts, NeighborOptions options = {}) {
   options.method = SamplingMethod::kLabor;
   return NeighborSampler(std::move(fanouts), std::move(options));

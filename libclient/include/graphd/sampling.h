@@ -20,8 +20,8 @@
 
 namespace GRAPHD_EXPORT graphd {
 
-// The neighbours sampled for the seeds along one edge type: those of seeds[i] are
-// [indptr[i], indptr[i+1]). All ids are type-wise.
+// The neighbours sampled for the seeds along one edge type. The neighbours of seeds[i] are the
+// elements [indptr[i], indptr[i+1]) of the lists. All ids are type-wise.
 struct Neighbors {
   EdgeTypeId etype = 0;
   std::vector<int64_t> indptr;         // [seeds + 1]
@@ -32,7 +32,7 @@ struct Neighbors {
 
 struct HopOptions {
   uint64_t seed = 0;      // seed of the random stream
-  uint32_t layer = 0;     // separates the hops of one batch
+  uint32_t layer = 0;     // number of the hop in its batch; each has its own random numbers
   bool edge_ids = false;  // also return the ids of the sampled edges
   // Edges that are never chosen: type-wise ids by edge type (empty: none), in any order. A seed
   // gets other edges in their place, if it has any. (DGL >= 2.3 drops them after sampling.)
@@ -71,8 +71,8 @@ Neighbors SampleNeighbors(const DistGraph& graph, std::span<const int64_t> seeds
 
 // Samples along every edge type, each with its own fanout (`fanouts` by edge type, `seeds` by node
 // type). Matches dgl.distributed.sample_etype_neighbors; `options.fanout` and `exclude` are not
-// used. An edge type without the feature `prob` is sampled uniformly; Error(kNotFound) if no edge
-// type has it.
+// used. An edge type without the feature `prob` is sampled uniformly. Throws Error(kNotFound) if no
+// edge type has it, and otherwise as SampleHop does.
 std::vector<Neighbors> SampleEtypeNeighbors(const DistGraph& graph,
                                             const std::vector<std::vector<int64_t>>& seeds,
                                             std::span<const int> fanouts,

@@ -7,7 +7,7 @@
 #include "graphd/export.h"
 #include "graphd/schema.h"
 
-// Sampling rules: values that mean the same in trainers and daemons.
+// Sampling rules, which tell a trainer or a daemon which edges of a node to sample.
 
 namespace GRAPHD_EXPORT graphd {
 
@@ -20,23 +20,25 @@ inline constexpr int kAllNeighbors = -1;
 enum class Direction : uint8_t { kIn = 0, kOut = 1 };
 
 enum class SamplingMethod : uint8_t {
-  // Every edge equally likely.
+  // All edges are equally likely.
   kUniform,
   // With probability proportional to the column: float32 or float64 weights, or a mask (bool,
   // uint8, int8). Without replacement edges are drawn one after another from those that are left.
   // Edges of weight 0 are never chosen. Matches `prob` of DGL's samplers.
   kWeighted,
-  // The edges with the largest (or smallest) values of the column, best first; ties by edge id
-  // (out-edges in a mapped book: by partition, then edge id). Matches dgl.sampling.select_topk.
+  // The edges with the largest (or smallest) values of the column, best first. Edges of equal value
+  // are ordered by edge id (out-edges with IdMap::FromOwners: by partition, then by edge id).
+  // Matches dgl.sampling.select_topk.
   kTopK,
   // Uniformly among the edges whose time in the column is before the seed's time.
   kTemporalUniform,
   // The most recent edges before the seed's time, latest first.
   kTemporalRecent,
   // LABOR-0 (Balin and Catalyurek, "Layer-Neighbor Sampling", NeurIPS 2023), sequential Poisson
-  // variant: the edges whose neighbours have the smallest random numbers, the numbers being shared
-  // by all seeds and edge types of a hop, so that seeds choose the same neighbours where they can.
-  // With a column, numbers are divided by its weights. Never with replacement.
+  // variant. Every node has a random number, which is the same for all seeds and edge types of a
+  // hop. A seed gets the edges to the neighbours with the smallest numbers, so that seeds choose
+  // the same neighbours where they can. With a column, numbers are divided by its weights. Never
+  // with replacement.
   kLabor,
 };
 inline constexpr int kNumSamplingMethods = 6;

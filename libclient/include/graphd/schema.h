@@ -53,8 +53,8 @@ class Schema {
   // Returns the id of a node type name. Throws Error(kNotFound), which lists the existing names.
   NodeTypeId NodeTypeIdOf(const std::string& name) const;
   // Returns the id of an edge type, given as "src:rel:dst" or as a relation. Throws
-  // Error(kNotFound), and Error(kInvalid) for a relation of several canonical edge types (DGL:
-  // "ambiguous").
+  // Error(kNotFound) on an unknown name, and Error(kInvalid) on a relation that several canonical
+  // edge types have (DGL: "ambiguous").
   EdgeTypeId EdgeTypeIdOf(const std::string& name) const;
 
   bool operator==(const Schema& o) const { return ntypes_ == o.ntypes_ && etypes_ == o.etypes_; }

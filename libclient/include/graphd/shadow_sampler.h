@@ -15,17 +15,17 @@ namespace GRAPHD_EXPORT graphd {
 //
 // The batch has one block, whose destinations are its sources: num_dst[t] == src_nodes[t].size().
 // The first seeds[t].size() nodes of a type are the seeds. The block has all edges of every type
-// between its nodes, including parallel edges and self loops, except the excluded ones; within a
-// row they are ordered by source id. The block can be given to each layer of a model. The features
-// of the input nodes have one row for each node.
+// between its nodes, including parallel edges and self loops, except the excluded ones; the
+// in-edges of a node are ordered by source id. The block can be given to each layer of a model. The
+// features of the input nodes have one row for each node.
 //
 // After the hops, one message per edge type is sent to each partition that is not mapped and owns a
 // destination. Thread-safe.
 class ShadowSampler final : public BlockSampler {
  public:
-  // `fanouts` is per hop, last hop first, as NeighborSampler takes them. `options` apply to the
-  // hops, except that edge_ids requests the ids of the subgraph's edges. Throws Error(kInvalid) on
-  // a fanout below -1.
+  // `fanouts` has one fanout per hop, last hop first, as NeighborSampler takes them. `options`
+  // apply to the hops, except that edge_ids requests the ids of the subgraph's edges. Throws
+  // Error(kInvalid) on a fanout below -1.
   explicit ShadowSampler(const std::vector<int>& fanouts, NeighborOptions options = {});
   // Takes fanouts[hop][etype], as a std::vector<std::vector<int>>. Throws Error(kInvalid) on a
   // fanout below -1.

@@ -44,7 +44,8 @@ enum class StepMode {
 struct StepOptions {
   float lr = 0.01F;  // learning rate
   float weight_decay = 0;
-  // False: duplicates count by their mean, as in DGL; true: by their sum, as in dense autograd.
+  // The rule for the gradients of a row that occurs several times in a step. False: their mean is
+  // applied, as in DGL; true: their sum, as in dense autograd.
   bool sum_duplicates = false;
   StepMode mode = StepMode::kIndependent;
   // The number of steps that may be running when Step returns. 0: Step returns when its gradients
@@ -64,10 +65,12 @@ class SparseOptimizer {
 
   // Applies the gradients that Backward added to the embeddings since the last step, and drops
   // them. Embeddings without gradients do not change. If it throws, the optimiser keeps the
-  // gradients that were not applied or may not have been, and the next Step sends them first: none
-  // is lost, and none is applied twice. Without staleness, a Step after one that threw only
-  // completes that one. Throws as DistTensor::Write does; with staleness it also throws the errors of earlier
-  // steps. It then leaves the new gradients in the embeddings for the next Step.
+  // gradients that were not applied, or may not have been applied, and the next Step sends them
+  // first: none is lost, and none is applied twice. In synchronous mode without staleness, the Step
+  // that follows a failed one only completes the failed one, and leaves the new gradients in the
+  // embeddings. Throws as DistTensor::Write does; with staleness it also throws the errors of
+  // earlier steps. When it throws the error of an earlier step, it leaves the new gradients in the
+  // embeddings for the next Step.
   void Step();
   // Drops the gradients that Backward added since the last step. Matches zero_grad. It is needed
   // only for batches whose gradients are discarded.

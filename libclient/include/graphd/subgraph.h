@@ -13,7 +13,7 @@
 
 namespace GRAPHD_EXPORT graphd {
 
-// The edges of one type in a subgraph, in the order that the function specifies.
+// The edges of one type in a subgraph. The function that returns them specifies their order.
 struct SubgraphEdges {
   // Positions of the endpoints in Subgraph::nodes of their types.
   std::vector<int64_t> src, dst;
@@ -28,8 +28,8 @@ struct Subgraph {
 
 // Returns all in-edges of the nodes, by edge type, in the order of the given nodes. `nodes` is
 // [ntype] of type-wise ids without duplicates. The nodes of the result are the given ones, then the
-// other sources in order of first appearance. Matches dgl.distributed.in_subgraph, which keeps all
-// nodes of the graph and takes one node type.
+// other sources in order of first appearance. Matches dgl.distributed.in_subgraph, except that
+// DGL's subgraph has all nodes of the graph, and its function takes one node type.
 Subgraph InSubgraph(const DistGraph& graph, const std::vector<std::vector<int64_t>>& nodes);
 
 // Returns the given edges with their endpoints. `eids[etype]` has type-wise ids; their order is
@@ -42,7 +42,7 @@ Subgraph EdgeSubgraph(const DistGraph& graph, const std::vector<std::vector<int6
 // Returns the subgraph that the nodes induce: every edge between two of them, by edge type, ordered
 // by destination as given, then by source id. `nodes` is [ntype] of type-wise ids without
 // duplicates. Matches dgl.node_subgraph, which DGL does not offer for distributed graphs. The
-// servers filter, so only edges of the result are sent.
+// daemons filter the edges, so that only the edges of the result are sent.
 Subgraph NodeSubgraph(const DistGraph& graph, const std::vector<std::vector<int64_t>>& nodes);
 
 }  // namespace graphd

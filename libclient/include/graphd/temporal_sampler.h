@@ -13,7 +13,8 @@ namespace GRAPHD_EXPORT graphd {
 struct TemporalOptions {
   std::string column;      // edge feature with the time of each edge, of any numeric dtype; empty:
                            // edges have no times, and seeds need none
-  bool recent = true;      // the latest edges before the seed's time; false: uniform among them
+  bool recent = true;      // true: the latest edges before the seed's time; false: any of the
+                           // edges before it, uniformly
   bool replace = false;    // if not `recent`: exactly `fanout` edges, if any is eligible
   bool inclusive = false;  // edges at the seed's time itself are eligible, too
   bool edge_ids = false;   // return the ids of the sampled edges in the blocks
@@ -38,7 +39,7 @@ struct TemporalOptions {
 // Loaders of nodes and edges take times in their options (LoaderOptions::seed_times). Thread-safe.
 class TemporalSampler final : public BlockSampler {
  public:
-  // `fanouts` is per layer, input layer first; each is applied to every edge type. Throws
+  // `fanouts` has one fanout per layer, input layer first, for every edge type. Throws
   // Error(kInvalid) on a fanout below -1, and on `recent` without a column or with `replace`.
   TemporalSampler(const std::vector<int>& fanouts, TemporalOptions options);
   // Takes fanouts[layer][etype], as a std::vector<std::vector<int>>. Throws the same errors.

@@ -30,14 +30,14 @@ struct Initializer {
 
   // Initialises with 0, for every dtype.
   static Initializer Zeros() noexcept { return {}; }
-  // Initialises with a constant: float32 and float64, and integers and bool if `value` is integral
-  // and in range.
+  // Initialises every element with `value`. The dtype must be float32 or float64, or else an
+  // integer or bool that can represent `value` exactly.
   static Initializer Constant(double value) noexcept { return {InitKind::kConstant, value, 0, 0}; }
-  // Initialises uniformly in [low, high): float32 and float64.
+  // Initialises float32 and float64 tensors uniformly in [low, high).
   static Initializer Uniform(double low, double high, uint64_t seed = 0) noexcept {
     return {InitKind::kUniform, low, high, seed};
   }
-  // Initialises with a normal distribution: float32 and float64.
+  // Initialises float32 and float64 tensors with a normal distribution.
   static Initializer Normal(double mean, double stddev, uint64_t seed = 0) noexcept {
     return {InitKind::kNormal, mean, stddev, seed};
   }
@@ -56,16 +56,17 @@ struct Initializer {
 enum class TensorPolicy : uint8_t {
   kNode,   // with the nodes of a type
   kEdge,   // with the edges of a type
-  kRange,  // independently: partition p of P has the rows from p*N/P to (p+1)*N/P
+  kRange,  // by number: of N rows, partition p of P has the rows from p*N/P to (p+1)*N/P
 };
 // The number of policies.
 inline constexpr uint8_t kTensorPolicies = 3;
 
-// The jobs that may write a persistent tensor.
+// The jobs that may change a persistent tensor. A lease is the right to change it
+// (DistTensor::Acquire).
 enum class TensorWriters : uint8_t {
   kExclusive,  // one job at a time, which takes a lease with its first write
-  kMany,  // every job: the pushes of all jobs are applied one after another, each row atomically;
-          // of several writes the last one wins
+  kMany,  // every job: daemons apply the changes of all jobs one after another, each row
+          // atomically; of several writes the last one wins
 };
 // The number of values of TensorWriters.
 inline constexpr uint8_t kTensorWriters = 2;
@@ -87,7 +88,7 @@ struct TensorSpec {
   std::string name;         // 1 to 255 bytes, no control characters
   bool persistent = false;  // true: outlives the job; false: ends with the job
   TensorPolicy policy = TensorPolicy::kNode;
-  int32_t type = 0;   // node or edge type id, by policy
+  int32_t type = 0;   // id of the node type (kNode) or edge type (kEdge)
   int64_t rows = -1;  // rows of all partitions; -1: as many as the type has
   DType dtype = DType::kFloat32;
   std::vector<int64_t> row_shape;  // dimensions after the first; empty: the tensor is a vector
@@ -107,7 +108,7 @@ struct TensorInfo {
   TensorSpec spec;
   OptimizerState state = OptimizerState::kNone;  // optimiser state
   std::string job_id;                            // job that it belongs to, unless it is persistent
-  std::string holder;  // job that has its lease; empty: no job, or it needs none
+  std::string holder;  // job that has its lease; empty: no job has it, or no lease is needed
 };
 
 }  // namespace graphd

@@ -96,9 +96,9 @@ struct Node2vecOptions {
 // walk_length, prob=, return_eids=), which takes homogeneous graphs only.
 //
 // The distribution is exact for every p and q; values far from 1 cost more. A step makes up to six
-// rounds of proposals, each with one message per partition and one about edges; most walks need one
-// round. For the walks that remain after six rounds, all neighbours of their current nodes are
-// listed.
+// rounds of proposals for the walks that have no next node yet; most walks need one round. A round
+// sends each partition one message that draws proposals and one that asks which edges exist. For
+// the walks that remain after six rounds, all neighbours of their current nodes are listed.
 //
 // Throws as RandomWalk does, Error(kInvalid) on p or q outside 1e-100..1e100 and on an edge type
 // between two node types, Error(kNotFound) if the edge type has no feature `prob`, and
@@ -120,8 +120,8 @@ struct PinSageOptions {
   uint64_t seed = 0;                      // random seed
 };
 
-// The most visited nodes of each seed, in CSR format: those of seeds[i] are [indptr[i],
-// indptr[i+1]).
+// The nodes that the walks of each seed visited most, in CSR format: the nodes of seeds[i] are the
+// elements [indptr[i], indptr[i+1]) of the lists.
 struct VisitedNeighbors {
   NodeTypeId ntype = 0;            // node type of seeds and neighbours
   std::vector<int64_t> indptr;     // [seeds + 1]

@@ -47,7 +47,8 @@ def delivery_for(
     g : DistGraph, optional
         The graph of the loader.
     stacklevel : int
-        The calls from a warning up to the caller of the loader's constructor, which calls this.
+        The number of calls from a warning up to the caller of the loader's constructor, which calls
+        this.
 
     Returns
     -------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The delivery of batches to a device, one ahead of the model."""
+"""The delivery of batches to a device, one batch ahead of the model."""
 
 from __future__ import annotations
 

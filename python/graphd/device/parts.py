@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tensors of a batch, which may be any value that a loader yields, and the same batch made of
-other tensors."""
+"""The extraction of the tensors of a batch, which may be any value that a loader yields, and the
+rebuilding of the batch from other tensors."""
 
 from __future__ import annotations
 

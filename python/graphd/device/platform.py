@@ -58,8 +58,8 @@ class Platform:
         raise NotImplementedError
 
     def record(self, tensor: torch.Tensor, stream: Any) -> None:
-        """Keeps the memory of a tensor that is freed until the work that the stream has at that
-        time is done."""
+        """Lets nobody use the memory of a tensor again after it was freed, until the work that the
+        stream has at that time is done."""
         raise NotImplementedError
 
 
@@ -80,8 +80,8 @@ class CudaPlatform(Platform):
 
     def pinned(self, size: int) -> torch.Tensor:
         """See `Platform.pinned`."""
-        # The current device of a new thread is the first device. Without this, the call would make
-        # a context there, which takes memory.
+        # The current device of a new thread is the first device. Without the `with` statement, the
+        # call would make a context there, which takes memory.
         with torch.cuda.device(self.device):
             return torch.empty(size, dtype=torch.uint8, pin_memory=True)
 

@@ -132,7 +132,7 @@ class DeviceRowCache:
         Raises
         ------
         graphd.errors.InvalidError
-            If the batch has no such nodes, or the name has other rows by now.
+            If the batch has no such nodes, or the feature's name now stands for other rows.
         """
         self._check_unchanged(g)
         is_pyg = hasattr(batch, "node_stores")

@@ -111,7 +111,7 @@ class DistDataLoader:
         return properties("DistDataLoader", [*sizes, *shown])
 
     def _items(self) -> list[Any]:
-        """Returns the epoch's items in its order."""
+        """Returns the items in the order of the epoch."""
         items = self.dataset.tolist() if hasattr(self.dataset, "tolist") else list(self.dataset)
         if self.shuffle:
             random.Random(self._seed + self._epoch).shuffle(items)

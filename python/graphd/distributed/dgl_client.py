@@ -18,7 +18,7 @@ class Client:
     ----------
     g : DistGraph
     barrier : callable
-        Its method.
+        The function that is called as its method ``barrier``.
     """
 
     def __init__(self, g: GraphBase, barrier: Callable[[], None]) -> None:

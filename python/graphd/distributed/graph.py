@@ -129,14 +129,14 @@ class DistGraph(GraphBase):
     # Data.
     @property
     def ndata(self) -> MutableMapping[str, Any]:
-        """Tensors of the nodes by name; with several node types, dicts of type to tensor by name,
-        as those of a DGLGraph."""
+        """The tensors of the nodes by name, as in a DGLGraph. With several node types, the value of
+        a name is a dict from type to tensor."""
         return frame_of(self.ntypes, [Data(self, False, i) for i in range(len(self.ntypes))])
 
     @property
     def edata(self) -> MutableMapping[str, Any]:
-        """Tensors of the edges by name; with several edge types, dicts of canonical edge type to
-        tensor by name, as those of a DGLGraph."""
+        """The tensors of the edges by name, as in a DGLGraph. With several edge types, the value of
+        a name is a dict from canonical edge type to tensor."""
         etypes = self.canonical_etypes
         return frame_of(etypes, [Data(self, True, i) for i in range(len(etypes))])
 

@@ -119,7 +119,7 @@ def nodes_by_access(
     with counter(total, "counting accesses") as show:
         for done, batch in enumerate(itertools.islice(loader, num_batches)):
             show(done)
-            counts[_input_nodes(batch, g.types.ntypes[t], loader)] += 1  # they are distinct
+            counts[_input_nodes(batch, g.types.ntypes[t], loader)] += 1  # the nodes are distinct
     if not everywhere:
         here = numpy.ones(len(counts), bool)
         for some in _nodes(g, t, _parts(g, False)):

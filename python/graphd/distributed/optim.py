@@ -117,7 +117,7 @@ class _Optimizer:
         Raises
         ------
         graphd.errors.InvalidError
-            If it was saved by an optimiser of another kind, or of other embeddings.
+            If the state was saved by an optimiser of another kind, or of other embeddings.
         """
         self.wait()
         found = saved.load(self.params, f, {"optimizer": type(self).__name__})

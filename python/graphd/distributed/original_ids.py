@@ -25,7 +25,7 @@ def original_ids(g: GraphBase, is_edge: bool, type_id: int) -> DistTensor | None
 def by_original_id(original: DistTensor) -> Any:
     """Returns an int64 array whose element i is the id of the node or edge with original id i.
 
-    It takes 8 bytes for each of them; the feature itself is read piece by piece.
+    The array takes 8 bytes for each node or edge; the feature itself is read piece by piece.
 
     Raises
     ------

@@ -78,13 +78,13 @@ def partition_graph(
         polars.DataFrame, or any other object with ``__arrow_c_stream__``. The first two columns of
         a frame or table are sources and destinations (or those named like the two node types, if
         the types differ), and its other columns are features: numbers, lists of the same number of
-        numbers, or text, which becomes labels 0, 1, ... in the order of its first appearance, or in
-        that of a dictionary (categories). Arrays of text of NumPy become labels, too. The texts of
-        labels are written to a file beside the part config, as graphctl-partition(1) describes.
-        Nulls are NaN, and a warning counts those of each float32 and float64 feature. Nodes may
-        have names (str) in place of ids: `DistGraph.node_names` returns these later. Other warnings
-        report columns of ids in which a few values are not numbers, and first columns that are
-        probably not sources and destinations.
+        numbers, or text, which becomes labels 0, 1, ... in the order of its first appearance or,
+        for categories, in the order of their dictionary. Arrays of text of NumPy become labels,
+        too. The texts of labels are written to a file beside the part config, as
+        graphctl-partition(1) describes. Nulls are NaN, and a warning counts those of each float32
+        and float64 feature. Nodes may have names (str) in place of ids: `DistGraph.node_names`
+        returns these later. Other warnings report columns of ids in which a few values are not
+        numbers, and first columns that are probably not sources and destinations.
     graph_name : str
     num_parts : int
     out_path : str

@@ -26,7 +26,8 @@ class PartitionPolicy:
     ----------
     policy_str : str
         "node~user" or "edge~user:follows:user", or in a graph with one type "node" or "edge".
-        "range" stands for neither: partition p of P has the rows from p*N/P to (p+1)*N/P.
+        "range" stands for neither: of N rows, partition p of P has the rows from p*N/P to
+        (p+1)*N/P.
     partition_book : GraphPartitionBook or DistGraph
         A DistGraph, or a partition book. Tensors need the policy of a graph or of its book; the policy
         of a book that was read from a file or made from ranges can only look up owners.
@@ -36,7 +37,7 @@ class PartitionPolicy:
     Raises
     ------
     graphd.errors.InvalidError
-        If `policy_str` or `partition_book` is not valid, or there are several types.
+        If `policy_str` or `partition_book` is not valid, or no type is named and there are several.
     graphd.errors.NotFoundError
         If there is no such type.
     """

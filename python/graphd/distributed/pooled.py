@@ -17,7 +17,8 @@ Degrees = Callable[[int, Tensor], Any]
 
 
 def degrees_without(graph: _graphd.Graph, exclude: Sequence[Ids], is_out: bool) -> Degrees:
-    """Returns a function that counts the edges of nodes, without those in the lists by edge type."""
+    """Returns a function that counts the edges of nodes. It leaves out the edges in `exclude`,
+    which has a list for each edge type."""
     import numpy
 
     def degrees(e: int, nodes: Tensor) -> Any:

@@ -96,7 +96,8 @@ class RangePartitionBook(GraphPartitionBook):
 def book_of(
     handle: _graphd.Book, partid: int = 0, g: GraphBase | None = None
 ) -> GraphPartitionBook:
-    """Returns a book by its handle in the extension module: a `RangePartitionBook` if it is one."""
+    """Returns a book by its handle in the extension module: a `RangePartitionBook` if each
+    partition has a range of ids."""
     if handle.is_range:
         return RangePartitionBook.of(handle, partid, g)
     return GraphPartitionBook(handle, partid, g)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The refusal of ``torch.as_tensor(t)`` where PyTorch would read a DistTensor row by row.
 
-PyTorch before 2.6 takes no DLPack capsules in this function, as later versions do. It reads every
-object that can be indexed as a sequence: with a request for each row, and without a result if rows
-have several elements. The tensor can't distinguish such a read from others. But PyTorch first asks
-for ``__cuda_array_interface__`` and for the items of its shape, so these can raise an error.
+PyTorch before 2.6 takes no DLPack capsules in this function, as later versions do. Instead, it
+reads every object that can be indexed as a sequence: it requests each row by itself, and fails if
+rows have several elements. The tensor can't distinguish such a read from others. But PyTorch first
+asks for ``__cuda_array_interface__`` and for the items of its shape, so these can raise an error.
 """
 
 from __future__ import annotations

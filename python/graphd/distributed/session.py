@@ -139,7 +139,7 @@ def connected(options: dict[str, Any], source: str) -> _graphd.Session:
     options : dict
         The arguments of the extension module's Session.
     source : str
-        The servers' name, for the reader.
+        The name of the servers, which the clock shows.
 
     Returns
     -------
@@ -284,7 +284,7 @@ def current(part_config: Path | None = None) -> _graphd.Session:
 
 def with_new_files(part_config: Path | None) -> _graphd.Session:
     """Returns the process's session for a new DistGraph. If the graph was partitioned again since
-    the session was opened, it opens another session; graphs that exist keep theirs."""
+    the session was opened, opens another session; graphs that exist keep the old one."""
     here = current(part_config)
     if not _part_config or not is_replaced(_part_config, _stamp):
         return here

@@ -124,7 +124,7 @@ class DistTensor:
 
     @classmethod
     def open(cls, g: GraphBase, name: str) -> DistTensor:
-        """Opens the persistent tensor of this name, or this job's.
+        """Opens the persistent tensor of this name or, if there is none, this job's.
 
         Parameters
         ----------
@@ -374,8 +374,8 @@ class DistTensor:
     __hash__ = object.__hash__  # by identity, as PyTorch's tensors have it
 
     def add(self, rows: Ids | slice, values: Tensor) -> None:
-        """Adds to rows, once for every occurrence of an id. No addition is lost, even if others add
-        at the same time.
+        """Adds values to rows, once for every occurrence of an id. No addition is lost, even if
+        others add at the same time.
 
         Parameters
         ----------
@@ -394,7 +394,7 @@ class DistTensor:
             self._change(lambda handle, ids: handle.add(ids, values), rows)
 
     def _change(self, change: Callable[[_graphd.DistTensor, Ids], None], rows: Any) -> None:
-        """Changes rows; if it is a feature, its copy."""
+        """Changes rows of the tensor; if it is a feature, rows of the feature's copy."""
         handle = self.handle
         try:
             self._with_ids(rows, lambda ids: change(handle, ids))
@@ -412,8 +412,8 @@ class DistTensor:
             )
 
     def _with_ids(self, rows: Any, call: Callable[[Ids], Any]) -> Any:
-        """Calls a function with the ids of rows. If it refuses negative ids, calls it again with
-        the rows that they count from the end."""
+        """Calls a function with the ids of rows. If the function refuses negative ids, calls it
+        again with the rows for which these stand."""
         ids = row_ids(rows, self)
         try:
             return call(ids)

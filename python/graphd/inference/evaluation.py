@@ -54,7 +54,7 @@ def evaluate(
     Returns
     -------
     dict of str to float
-        By mask; NaN for a mask of no node.
+        The fraction of each mask; NaN for a mask that chooses no node.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def evaluate(
         If `outputs` does not have a row for each node of a type, if it does not have two dimensions
         and `correct` is not given, or if a mask is not a name.
     graphd.errors.NotFoundError
-        If there are no such data.
+        If there are no data with the name of a mask or of the labels.
     """
     graph_of(g)
     if not isinstance(outputs, DistTensor) or outputs.handle.policy != "node":
@@ -122,8 +122,8 @@ def predict_edges(
     u, v : int64 tensor or list
         The ends of the pairs.
     scorer : callable, optional
-        ``scorer(h_u, h_v)`` returns a tensor with a row for each pair. Gradients are as the caller
-        has set them. Default: the dot product.
+        ``scorer(h_u, h_v)`` returns a tensor with a row for each pair. Gradients are on or off, as
+        the caller has set them. Default: the dot product.
     etype : str or (str, str, str), optional
         The edge type whose source and destination types the pairs have, if `embeddings` is a dict.
         Default: the only type.

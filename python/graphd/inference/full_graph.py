@@ -267,7 +267,7 @@ class _FullGraph:
             with _without_gradients():
                 out = self._layers[layer](block, inputs)
             rows = rows_of(out, ids, ntype, self._is_typed)
-            if rows is None:  # for no node of the type
+            if rows is None:  # the type has no output
                 if done > begin:
                     raise InvalidError(
                         f"layer {layer} has returned no rows for a batch of nodes of type {ntype!r}, "

@@ -61,7 +61,7 @@ def seed_from(seed: int | None, generator: torch.Generator | None) -> int | None
     Raises
     ------
     graphd.errors.InvalidError
-        If both are given, or the generator is none of PyTorch for the CPU.
+        If both are given, or the generator is not a generator of PyTorch for the CPU.
     """
     if generator is None:
         return seed

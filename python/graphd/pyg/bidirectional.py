@@ -66,7 +66,8 @@ def make_bidirectional(data: Any, names: Iterable[str]) -> None:
 
 
 def _take(store: Any, names: list[str], ids: torch.Tensor | None) -> None:
-    """Leaves the features of the edges with these ids, or none without ids."""
+    """Keeps only the features of the edges with these ids. If `ids` is None, removes all features
+    of edges."""
     if ids is None:
         for name in ("e_id", *names):
             del store[name]

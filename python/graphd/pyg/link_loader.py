@@ -53,9 +53,10 @@ class LinkNeighborLoader:
         The edge feature with the time of each edge of the graph: both ends of an edge have trees with
         edges up to the edge's own time, `edge_label_time`.
     neg_sampling : torch_geometric.sampler.NegativeSampling or str, optional
-        "binary", "triplet", or more precisely. Negative nodes are drawn by PyTorch.
+        "binary", "triplet", or a NegativeSampling with further settings. PyTorch draws the negative
+        nodes.
     neg_sampling_ratio : int or float, optional
-        The number of negative edges for each edge; stands for "binary".
+        The number of negative edges for each edge; implies the sampling "binary".
     batch_size : int
     shuffle, drop_last : bool
     num_workers : int, optional

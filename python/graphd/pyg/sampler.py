@@ -98,7 +98,8 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc, unused-ignore]
     def _sample(
         self, seeds: dict[str, torch.Tensor], times: dict[str, torch.Tensor] | None = None
     ) -> HeteroSamplerOutput:
-        """Samples for seeds by node type, as edge_sample calls it, too."""
+        """Samples the neighbours of seeds, which are given by node type. PyG's edge_sample calls
+        it, too."""
         if times is not None and getattr(self.sampler, "column", None) is None:
             raise InvalidError("seeds have times, but the sampler has no time_attr; give it one")
         if isinstance(self.sampler, sampling.TemporalSampler):

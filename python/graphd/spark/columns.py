@@ -12,7 +12,7 @@ from ..errors import InvalidError
 from ..table_columns import grouped
 from . import tasks
 
-# A planned feature: name, numbers in a list or 0, dtype, stored dtype, scale.
+# A planned feature: name, number of elements of a list (0: no list), dtype, stored dtype, scale.
 Feature = tuple[str, int, str, str, float]
 
 
@@ -75,7 +75,7 @@ def features_of(frame: Any, names: Sequence[str], what: str) -> dict[str, Any]:
 
 
 def plan(frame: Any, store_as: Mapping[str, str], of: str) -> list[Feature]:
-    """Determines how the features of a frame, which has no other columns, are stored."""
+    """Determines how the features of a frame are stored. The frame must have no other columns."""
     from pyspark.sql import types as T
 
     known = {name: [summary] for name, summary in without_rows(frame, of).items()}
@@ -123,7 +123,8 @@ def without_rows(frame: Any, of: str) -> dict[str, Any]:
 
 
 def _list_size(frame: Any, name: str) -> int:
-    """Returns the numbers in the first list; writing compares the others with it."""
+    """Returns how many numbers the first list has; writing checks that the other lists have as
+    many."""
     from pyspark.sql import functions as F
 
     first = frame.where(column(name).isNotNull()).select(F.size(column(name)).alias("size")).first()

@@ -40,8 +40,9 @@ def assign(
     seed: int,
     scratch: str,
 ) -> None:
-    """Assigns the nodes of all types. No partition gets more than `share` of the average. `scratch`
-    is a directory that all machines share."""
+    """Assigns the nodes of all types. No partition gets more nodes of a type than `share` times the
+    average, or the average rounded up if that is more. `scratch` is a directory that all machines
+    share."""
     with KeptFrames() as kept:
         run = _Propagation(nodes, edges, num_parts, seed, scratch, kept)
         run.begin()
@@ -137,7 +138,7 @@ class _Propagation:
         self.ledgers = [Ledger(*each) for each in zip(self._counts(), totals)]
 
     def round(self, number: int, share: float) -> int:
-        """Returns how many nodes have moved."""
+        """Does a round, and returns how many nodes have moved."""
         from pyspark.sql import functions as F
 
         groups = _MOST_GROUPS // (self.num_parts**2 * self.levels * len(self.nodes))

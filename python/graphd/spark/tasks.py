@@ -157,7 +157,8 @@ def publish(own: str, final: str) -> None:
 
 
 def publish_file(own: str, final: str) -> None:
-    """Gives a complete file its name, as `publish` does a directory. Its own name may stay.
+    """Gives a complete file its final name, as `publish` does for a directory. Its old name may
+    stay.
 
     On a file system without hard links, two attempts that end at the same moment are not compared:
     the last one's file stays.
