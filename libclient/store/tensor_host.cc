@@ -346,7 +346,8 @@ void TensorHost::SaveRecord(Share& share, const ShareRecord& record) {
     const MutexUnlock unlocked(mutex_);
     opened_store().SetAttributes(share.table, EncodeRecord(record));
   }
-  // The other members never change, and are read without the mutex.
+  // Assigns only the members that can differ. All others never change, and other threads read them
+  // without the mutex.
   share.record.holder = record.holder;
   share.record.filled = record.filled;
   share.record.loading = record.loading;

@@ -31,7 +31,8 @@ class NodeWeights {
   // Returns the number of nodes of the graph that a node or cluster stands for.
   uint32_t nodes_in(size_t node) const noexcept { return targets_ ? 1 : counts_[node]; }
 
-  // Calls f(quantity, weight) for each quantity to which the node adds something.
+  // Calls f(quantity, weight) for each quantity to which the node or cluster contributes, with its
+  // contribution as the weight.
   template <class F>
   void ForEach(size_t node, F&& f) const {
     if (!targets_ && quantities_ == 1) return f(size_t{0}, uint64_t{counts_[node]});

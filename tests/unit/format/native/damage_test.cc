@@ -31,13 +31,16 @@ using testing::WriteText;
 
 class NativeDamage : public ::testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { Partition(HomogeneousGraph(300, RandomMultigraph(300, 3000, 3))); }
+
+  void Partition(const RawGraph& graph) const {
     PartitionOptions options;
     options.graph_name = "g";
     options.num_parts = 2;
     options.method = PartMethod::kRandom;
     options.output = directory_.path();
-    PartitionGraph(HomogeneousGraph(300, RandomMultigraph(300, 3000, 3)), options);
+    options.force = true;
+    PartitionGraph(graph, options);
   }
 
   std::string File(const std::string& name) const { return directory_ / ("part1/" + name); }
@@ -280,6 +283,14 @@ TEST_F(NativeDamage, RepeatedOrInvalidOriginalIdsAreFound) {
   EXPECT_THAT(Problems(), HasSubstr("'node/0/orig_id', element 4"));
   EXPECT_THAT(Problems(), HasSubstr("an original id that another one has already"));
   EXPECT_THAT(Problems(), HasSubstr("is 3000, expected an original id in 0..2999"));
+}
+
+TEST_F(NativeDamage, RepeatedOriginalIdsOfADenseGraphWithoutFeaturesAreFound) {
+  RawGraph graph = HomogeneousGraph(40, RandomMultigraph(40, 9000, 3));
+  graph.edges[0].features.clear();
+  Partition(graph);
+  Rewrite<uint16_t>("edge/0/orig_id", [](auto ids) { ids[4] = ids[3]; });
+  EXPECT_THAT(Problems(), HasSubstr("'edge/0/orig_id', element 4"));
 }
 
 TEST_F(NativeDamage, FeaturesThatDifferBetweenPartitionsAreFound) {
