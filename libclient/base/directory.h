@@ -8,19 +8,21 @@
 #include "base/file.h"
 
 // Functions for directories, and for opening files and directories that only this process's user
-// can change. Like those of base/file.h, they throw Error, never std::filesystem::filesystem_error.
+// can change. Like the functions of base/file.h, they throw Error, never
+// std::filesystem::filesystem_error.
 
 namespace graphd {
 
-// Returns the directory of a daemon's tensors unless it is told another: $GRAPHD_STATE_DIR if it is
-// set, /var/lib/graphd if this process is root's or may write there, and otherwise the user's XDG
-// state directory. Throws Error(kInvalid) if XDG_STATE_HOME is not set and HOME is not an absolute
-// path: a directory below /tmp could belong to somebody else.
+// Returns the directory in which a daemon stores tensors by default: $GRAPHD_STATE_DIR if it is
+// set, /var/lib/graphd if this process is root's or may write there, and otherwise a directory
+// below the user's XDG state directory. Throws Error(kInvalid) if XDG_STATE_HOME is not set and
+// HOME is not an absolute path, because a directory below /tmp could belong to somebody else.
 std::string DefaultStateDir();
 
 // Returns the names in a directory, sorted, without "." and "..".
 std::vector<std::string> ListDirectory(const std::string& path);
-// Returns the same, as far as the directory can be read; nothing if there is none.
+// Returns the same names, but those that precede an error if the directory can't be read to its
+// end, and no names if there is no such directory.
 std::vector<std::string> ListReadable(const std::string& path);
 // Returns the paths of all regular files below a directory, sorted.
 std::vector<std::string> ListFilesBelow(const std::string& path);

@@ -6,7 +6,7 @@
 
 namespace graphd {
 
-// Returns the kind of error that a failed system call reports by this errno.
+// Returns the code of the Error for a system call that has failed with this errno.
 ErrorCode ErrorCodeOfErrno(int error) noexcept;
 
 // Returns the exception that is being handled as an Error: a shortage of memory, of descriptors or

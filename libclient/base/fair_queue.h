@@ -38,12 +38,12 @@ class FairQueue {
     const auto found = jobs_.find(job);
     return found == jobs_.end() ? 0 : found->second.waiting.size();
   }
-  // Returns the number of the job's items that are served.
+  // Returns the number of the job's items that are being served.
   size_t running(uint64_t job) const {
     const auto found = jobs_.find(job);
     return found == jobs_.end() ? 0 : found->second.running;
   }
-  // Returns the number of jobs whose items wait or are served.
+  // Returns the number of jobs that have items which wait or are being served.
   size_t num_active() const noexcept {
     return static_cast<size_t>(std::count_if(jobs_.begin(), jobs_.end(), [](const auto& entry) {
       return entry.second.running > 0 || !entry.second.waiting.empty();
@@ -59,8 +59,8 @@ class FairQueue {
     if (of.running == 0 && of.waiting.size() == 1) of.served = std::max(of.served, now_);
   }
 
-  // Returns the job whose turn it is, of those for which may_run(job) is true; kNone if there is
-  // none.
+  // Returns the job whose item is the next one, among the jobs for which may_run(job) is true.
+  // Returns kNone if no such job has a waiting item.
   static constexpr uint64_t kNone = UINT64_MAX;
   template <class F>
   uint64_t Next(F&& may_run) const {
@@ -77,8 +77,9 @@ class FairQueue {
 
   // Returns the job's first item. Requires: size_of(job) > 0.
   Item& Front(uint64_t job) { return jobs_.find(job)->second.waiting.front(); }
-  // Begins to serve the job's first item. It goes to the end of the job's queue if `again`, and
-  // leaves it otherwise. If this throws because memory has run out, nothing has changed.
+  // Begins to serve the job's first item. The item moves to the end of the job's queue if `again`,
+  // and is removed from the queue otherwise. If this throws because memory has run out, nothing has
+  // changed.
   Turn Begin(uint64_t job, bool again) {
     Job& of = jobs_.find(job)->second;
     if (again) of.waiting.push_back(of.waiting.front());
@@ -120,8 +121,8 @@ class FairQueue {
     double served = 0;  // costs divided by the weight, from the same origin as now_
     double average = 0;
   };
-  std::map<uint64_t, Job> jobs_;  // without idle jobs that were served no more than now_
-  double now_ = 0;                // `served` of the last served job before its turn
+  std::map<uint64_t, Job> jobs_;  // without idle jobs whose `served` is at most now_
+  double now_ = 0;                // the largest `served` of a job when its turn began
   size_t size_ = 0;
 };
 

@@ -42,8 +42,8 @@ bool FileExists(const std::string& path) noexcept;
 
 // Returns the whole file as text. Throws Error(kInvalid) if it is larger than `max_bytes`.
 std::string ReadTextFile(const std::string& path, size_t max_bytes = size_t{64} << 20);
-// Writes a temporary file beside `path`, syncs it and renames it: readers see the old or the new
-// file.
+// Writes a temporary file beside `path`, syncs it and renames it, so that readers see either the
+// old or the new file.
 void WriteFileAtomically(const std::string& path, std::string_view text);
 // Creates the directory and its missing parents.
 void MakeDirectories(const std::string& path);
@@ -51,10 +51,11 @@ void MakeDirectories(const std::string& path);
 // Reads exactly out.size() bytes from `offset`. Throws Error(kCorrupt) if the file is too short.
 void ReadExactly(int fd, uint64_t offset, std::span<std::byte> out, const std::string& path);
 void WriteExactly(int fd, std::span<const std::byte> bytes, const std::string& path);
-// Writes the bytes at `offset`, whatever the file's position. Threads may do so at once.
+// Writes the bytes at `offset`, whatever the position of the descriptor is. Several threads may
+// write to a file in this way at the same time.
 void WriteExactlyAt(int fd, uint64_t offset, std::span<const std::byte> bytes,
                     const std::string& path);
-// Waits until the file's contents are on the disk; for a directory, its entries.
+// Waits until the contents of the file or, for a directory, its entries are on the disk.
 void Sync(int fd, const std::string& path);
 void SyncDirectory(const std::string& path);
 

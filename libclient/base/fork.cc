@@ -16,7 +16,7 @@ namespace {
 
 // The state that the handlers of pthread_atfork need; they take no argument.
 std::atomic<uint64_t> g_generation{0};  // the number of forks up to this process
-std::mutex g_closed_mutex;              // std::mutex: locked in one handler, unlocked in another
+std::mutex g_closed_mutex;              // std::mutex: one handler locks it, another unlocks it
 ClosedInChildren* g_first_closed = nullptr;  // guarded by g_closed_mutex
 
 std::atomic<bool> g_skip_destructors{false};
@@ -35,7 +35,7 @@ struct ForkHandlers {
     for (ClosedInChildren* each = g_first_closed; each != nullptr; each = each->next_) {
       ::close(each->fd_);
     }
-    // The objects are abandoned. Those of the child begin a list of their own.
+    // The objects in the list are the parent's, and are abandoned. The child begins a new list.
     g_first_closed = nullptr;
     g_closed_mutex.unlock();
     if (g_skip_destructors) ::on_exit(EndNow, nullptr);

@@ -4,15 +4,16 @@
 #include <memory>
 #include <utility>
 
-// Functions and classes for objects that a child made by fork(2) inherits. Threads do not exist in
-// the child, a mutex may be locked forever, and an epoll instance is shared with the parent.
-// Objects that have any of these can be neither used nor destroyed in the child: they are abandoned
-// there.
+// Functions and classes for objects that a child process inherits when fork(2) makes it. The
+// threads of the parent do not exist in the child, a mutex may be locked there forever, and an
+// epoll instance is shared with the parent. Objects that have any of these can be neither used nor
+// destroyed in the child, so they are abandoned there.
 
 namespace graphd {
 
-// Identifies the process that made an object. Children are recognised by a handler of
-// pthread_atfork(3), because a system call for each use would take longer than many uses.
+// The identity of the process that made an object. A handler of pthread_atfork(3) changes a number
+// in each child, by which it is recognised. A system call at each use of the object would often
+// take longer than the use.
 class OwnProcess {
  public:
   OwnProcess();

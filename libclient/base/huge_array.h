@@ -11,8 +11,8 @@ namespace graphd {
 // Error(kOverloaded) naming `what` if there is too little memory. Returns null for 0 bytes. Memory
 // from this function and from MapHugeFile is unmapped with UnmapHuge.
 void* MapHuge(size_t bytes, const char* what);
-// Maps the first `bytes` of a memory file, shared with all its other mappings. The file must have
-// that size already.
+// Maps the first `bytes` of a memory file, which must have that size already. All mappings of the
+// file share its memory.
 void* MapHugeFile(int fd, size_t bytes, const char* what);
 void UnmapHuge(void* data, size_t bytes) noexcept;
 
@@ -27,7 +27,7 @@ class HugeArray {
   HugeArray() = default;
   HugeArray(size_t size, const char* what)
       : data_(static_cast<T*>(MapHuge(size * sizeof(T), what))), size_(size) {}
-  // An array in a memory file, as MapHugeFile maps it: writes go into the file.
+  // Makes an array in a memory file, which MapHugeFile maps. Writes go into the file.
   HugeArray(int fd, size_t size, const char* what)
       : data_(static_cast<T*>(MapHugeFile(fd, size * sizeof(T), what))), size_(size) {}
   HugeArray(HugeArray&& o) noexcept

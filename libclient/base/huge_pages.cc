@@ -13,8 +13,8 @@
 namespace graphd {
 namespace {
 
-// MADV_POPULATE_READ and _WRITE (Linux 5.14), and MADV_COLLAPSE (6.1); Debian 12's C library lacks
-// the last one.
+// The values of MADV_POPULATE_READ and MADV_POPULATE_WRITE (Linux 5.14), and of MADV_COLLAPSE
+// (6.1), which the C library of Debian 12 lacks.
 constexpr int kPopulateRead = 22, kPopulateWrite = 23, kCollapse = 25;
 constexpr size_t kSmallPage = 4096;
 

@@ -8,9 +8,9 @@
 #include "base/threads/mutex.h"
 #include "graphd/interrupt.h"
 
-// Functions that wait and that the calling thread's InterruptCheck (graphd/interrupt.h) can
-// interrupt; in a thread without a check they wait without interruption. If the check throws, they
-// throw the same exception.
+// Functions that wait, and that the InterruptCheck (graphd/interrupt.h) of the calling thread can
+// interrupt. If the check throws, they throw the same exception. In a thread without a check, they
+// wait without interruption.
 
 namespace graphd {
 
@@ -19,13 +19,14 @@ inline constexpr std::chrono::milliseconds kInterruptPause{50};
 // The innermost InterruptCheck of the calling thread. It is marked as hidden here, because the
 // public header that declares it first would make it an exported symbol.
 struct [[gnu::visibility("hidden")]] Interruptions {
-  // Returns the place of the pointer to the check; null if the thread has none.
+  // Returns a reference to the thread's pointer to its innermost check. The pointer is null if the
+  // thread has no check.
   static InterruptCheck*& Innermost() noexcept;
   static bool AreChecked() noexcept;
   // Calls the check if the thread has one; throws what the check throws.
   static void Check();
-  // Returns whether the check has thrown and still exists. If so, the caller should not wait for
-  // anything.
+  // Returns whether the thread has a check and this check has thrown. If so, the caller should not
+  // wait for anything.
   static bool Happened() noexcept;
 };
 
@@ -35,8 +36,8 @@ void AwaitFuture(std::future<T>& future) {
   while (future.wait_for(kInterruptPause) != std::future_status::ready) Interruptions::Check();
 }
 
-// Waits once, as CondVar::Wait does; the caller tests the condition in a loop. The check is called
-// without the mutex.
+// Waits once, as CondVar::Wait does; the caller tests the condition in a loop. While the check
+// runs, the mutex is unlocked.
 inline void AwaitChange(CondVar& changed, Mutex& mutex) GRAPHD_REQUIRES(mutex) {
   if (!Interruptions::AreChecked()) return changed.Wait(mutex);
   if (changed.WaitFor(mutex, kInterruptPause)) return;
@@ -52,7 +53,8 @@ inline void AwaitTime(std::chrono::steady_clock::duration pause) {
   }
 }
 
-// A lock of a mutex whose owner may wait for a daemon while holding it.
+// A lock for a mutex that other threads may hold while they wait for a daemon. The check can
+// interrupt the wait for the mutex.
 class GRAPHD_SCOPED_CAPABILITY InterruptibleLock {
  public:
   explicit InterruptibleLock(Mutex& mutex) GRAPHD_ACQUIRE(mutex) : mutex_(mutex) {

@@ -16,7 +16,8 @@ namespace {
 std::atomic<LogLevel> g_level{LogLevel::kInfo};
 std::atomic<LogSink*> g_sink{nullptr};
 
-// The file that JOURNAL_STREAM names, "<device>:<inode>"; zeros without one.
+// The file that the environment variable JOURNAL_STREAM names as "<device>:<inode>". The inode is 0
+// if the variable is not set or is invalid.
 struct JournalStream {
   JournalStream() noexcept {
     const char* const value = std::getenv("JOURNAL_STREAM");
@@ -69,7 +70,7 @@ std::string IndentedText(const std::string& text) {
 bool IsJournalStream(int fd) noexcept {
   static const JournalStream stream;
   if (stream.inode == 0) return false;
-  // Standard error may have become another file since then (--log_file).
+  // The descriptor may be another file by now, because --log_file replaces standard error.
   struct stat file {};
   return ::fstat(fd, &file) == 0 && file.st_dev == stream.device && file.st_ino == stream.inode;
 }

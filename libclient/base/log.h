@@ -4,15 +4,15 @@
 
 #include "base/strings.h"
 
-// Log lines. They go to a LogSink or, without one, to standard error: "<time> <level> <text>", or
-// with the syslog level prefix "<6>" that journald understands if standard error is its stream.
-// Each line is one write(2), so lines of several threads never mix. Thread-safe.
+// Log lines. They go to a LogSink if there is one, and otherwise to standard error, as "<time>
+// <level> <text>" or, if standard error is a stream to journald, as "<6>text", where 6 is the
+// syslog level. Each line is one write(2), so lines of several threads never mix. Thread-safe.
 
 namespace graphd {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
-// The subject of a line, besides its text; an empty member says nothing.
+// The subject of a log line, in addition to its text. Members that do not apply are empty.
 struct LogFields {
   std::string job = {};   // the id of a job
   std::string peer = {};  // a client, as its messages name it
@@ -30,7 +30,8 @@ class LogSink {
 
 // Sets the lowest level that is logged; kInfo unless called.
 void SetLogLevel(LogLevel level) noexcept;
-// Sends lines to a sink, which has to exist until another call; null: to standard error.
+// Sends lines to a sink from now on, or to standard error if `sink` is null. The sink must exist
+// until the next call.
 void SetLogSink(LogSink* sink) noexcept;
 
 void LogLine(LogLevel level, const std::string& text, const LogFields& fields = {});
@@ -40,7 +41,7 @@ void LogLine(LogLevel level, const std::string& text, const LogFields& fields = 
 std::string IndentedText(const std::string& text);
 // Returns whether a descriptor is the stream to journald that the service manager has opened.
 bool IsJournalStream(int fd) noexcept;
-// Returns a line in the form that journald expects of such a stream: "<4>text\n".
+// Returns a line in the form that journald expects in its stream: "<4>text\n".
 std::string JournalStreamLine(LogLevel level, const std::string& text);
 
 template <class... Args>

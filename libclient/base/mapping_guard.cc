@@ -26,21 +26,22 @@ namespace {
 constexpr size_t kMaxGuards = 65536;
 constexpr uintptr_t kPage = 4096;
 
-// A signal handler gets no pointer to an object of ours, so its table is global. Slots are taken
-// and freed under the mutex, and read by the handler at any time.
+// The table of all guards. It is global, because a signal handler gets no pointer to an object of
+// ours. Guards take and free slots under the mutex, and the handler reads slots at any time.
 struct Guards {
   Mutex mutex;
   bool installed GRAPHD_GUARDED_BY(mutex) = false;
   size_t next GRAPHD_GUARDED_BY(mutex) = 0;  // the search for a free slot begins here
   std::atomic<size_t> used = 0;              // no slot from here on was ever taken
-  // Held by the handler, and while a slot changes; nobody who holds it uses guarded memory.
+  // A lock that a thread holds while it changes a slot, in the handler and elsewhere. A thread that
+  // holds it uses no guarded memory, so the handler never waits for its own thread.
   std::atomic_flag replacing = ATOMIC_FLAG_INIT;
   struct sigaction before {};
   MappingGuard::Slot slots[kMaxGuards];
 };
 Guards g_guards;
 
-// Holds `replacing`.
+// A lock of Guards::replacing.
 class Replacing {
  public:
   Replacing() noexcept {
@@ -52,8 +53,8 @@ class Replacing {
   Replacing& operator=(const Replacing&) = delete;
 };
 
-// Replaces the rest of the mapping from `address` on, if the slot guards that address. Only makes
-// calls that are safe in a handler.
+// Replaces the rest of the mapping, from the page of `address` on, if the slot guards that address.
+// Returns whether that page is replaced now. Only makes calls that are safe in a signal handler.
 bool Replace(MappingGuard::Slot& slot, uintptr_t address) noexcept {
   const uintptr_t page = address / kPage * kPage;
   const Replacing replacing;
@@ -89,7 +90,8 @@ void OnBusError(int number, siginfo_t* info, void* context) {
   } else if (!replaced && before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
     before.sa_handler(number);
   } else if (!replaced) {
-    // The access is repeated, and raises the signal again, which then has its usual effect.
+    // After this handler, the thread repeats the access and raises the signal again, which then has
+    // the effect that it had before the first guard.
     ::sigaction(SIGBUS, &before, nullptr);
   }
   errno = saved;

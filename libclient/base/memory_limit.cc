@@ -25,7 +25,7 @@ void Consider(MemoryLimit& limit, uint64_t maximum, uint64_t used, const std::st
   if (left < limit.bytes) limit = {left, source};
 }
 
-// Returns a number of /proc/meminfo in bytes, or UINT64_MAX.
+// Returns a number of /proc/meminfo in bytes, or UINT64_MAX if /proc/meminfo does not have it.
 uint64_t MachineMemory(const std::string& name) {
   std::ifstream meminfo("/proc/meminfo");
   for (std::string line; std::getline(meminfo, line);) {

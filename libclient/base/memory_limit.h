@@ -5,9 +5,9 @@
 
 namespace graphd {
 
-// The memory that this process may still allocate: the smaller of what the kernel calls available
-// and what its cgroup's limit leaves. `source` names the one that applies ("MemAvailable", "cgroup
-// limit").
+// The memory that this process may still allocate. It is the smaller of two numbers: the memory
+// that the kernel calls available, and the memory that the limits of this process's cgroups leave.
+// `source` names the one that applies ("MemAvailable", "cgroup limit").
 struct MemoryLimit {
   uint64_t bytes = UINT64_MAX;
   std::string source;

@@ -4,8 +4,9 @@
 
 namespace graphd {
 
-// Number of rows that kernels prefetch ahead of the current one: enough to hide a memory access
-// behind the work on those rows. bench/sampling_bench and bench/method_bench measure it.
+// The number of rows by which loops over rows prefetch ahead of the current row. The work on so
+// many rows takes about as long as a memory access. bench/sampling_bench and bench/method_bench
+// measure the effect.
 constexpr size_t kPrefetchAhead = 16;
 
 }  // namespace graphd

@@ -15,7 +15,7 @@ const char* Wanted() noexcept {
   return given != nullptr ? given : "";
 }
 
-// Returns 0 for other texts.
+// Returns the number of bits that the text names, or 0 if it is not a valid number of bits.
 int ParseBits(std::string_view text) noexcept {
   return text == "128" ? 128 : text == "256" ? 256 : text == "512" ? 512 : 0;
 }

@@ -7,8 +7,9 @@ namespace graphd {
 // The environment variable that limits the bits of the vectors that code uses: 128, 256 or 512.
 inline constexpr const char* kVectorBitsVariable = "GRAPHD_VECTOR_BITS";
 
-// Returns the bits of the widest vectors that this machine's processor has and that some code here
-// has a version for: 512 (AVX-512 F, DQ and VL), 256 (AVX2), or the 128 that every build requires.
+// Returns the number of bits of the widest vectors that this machine's processor supports and that
+// a version of our code uses: 512 (AVX-512 F, DQ and VL), 256 (AVX2), or the 128 that every build
+// requires.
 int ProcessorVectorBits() noexcept;
 
 // Returns the bits of ProcessorVectorBits(), but no more than the environment variable allows.
@@ -19,11 +20,13 @@ int ChosenVectorBits() noexcept;
 // they start, and `Initialize` calls it for each session.
 void CheckVectorBits();
 
-// Returns a text for logs with the bits that are chosen and, if they are fewer, the processor's.
+// Returns a text for logs with the chosen number of bits and, if it is smaller than the number of
+// ProcessorVectorBits, with that number, too.
 std::string VectorBitsText();
 
-// ChosenVectorBits() when the process began; initialised before main(). Code chooses its version by
-// it, so that tests can run every version on one machine. Results are the same bit for bit.
+// The result of ChosenVectorBits() before main(). Functions that have a version for each number of
+// bits choose the version by it, so that tests can run every version on one machine. All versions
+// have the same results, bit for bit.
 inline const int kVectorBits = ChosenVectorBits();
 
 }  // namespace graphd

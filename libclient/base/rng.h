@@ -30,7 +30,7 @@ class CounterRng {
   explicit CounterRng(uint64_t key) noexcept : state_(key) {}
 
   uint64_t Next() noexcept { return Mix64(state_ += kRngStep); }
-  // Returns the number of the stream that is returned after `skipped` calls of Next.
+  // Returns the number that Next returns after `skipped` calls, in the stream of this key.
   static uint64_t At(uint64_t key, uint64_t skipped) noexcept {
     return Mix64(key + (skipped + 1) * kRngStep);
   }

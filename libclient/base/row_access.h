@@ -12,34 +12,38 @@ namespace graphd {
 
 inline constexpr size_t kLeastRowCopy = 32;
 
-// Returns how many rows ahead a row is prefetched: a core can have about two dozen cache lines in
-// flight.
+// Returns by how many rows loops prefetch ahead of the current row. It is limited, because a core
+// can wait for only about two dozen cache lines at the same time.
 constexpr size_t RowsAhead(size_t row_bytes) noexcept {
   constexpr size_t kBytesAhead = 2048, kLeast = 2, kMost = 32;
   return row_bytes == 0 ? kMost : std::clamp(kBytesAhead / row_bytes, kLeast, kMost);
 }
 
-// Copies a row of at least kLeastRowCopy bytes in the widest pieces that the processor supports: a
-// core buffers a few dozen stores that wait for their cache lines, and wider stores carry more
-// bytes. Another thread may change the row meanwhile if the caller detects that afterwards
-// (sequence lock): the compiler moves no memory access across the call.
+// Copies a row of at least kLeastRowCopy bytes in the widest pieces that the processor supports. A
+// core can buffer a few dozen stores that wait for their cache lines, and wider stores have more
+// bytes. Another thread may change the row meanwhile if the caller detects that afterwards by a
+// sequence lock. This works because the compiler moves no memory access across the call.
 void CopyRow(const std::byte* from, std::byte* to, size_t bytes) noexcept;
 
-// ThreadSanitizer can't know that a sequence lock detects torn rows: for it, rows are copied in
-// pieces that the language guarantees to be atomic.
+// Whether CopyRow may copy rows that other threads change. In builds with ThreadSanitizer, which
+// can't know that a sequence lock detects torn rows, such rows are copied in pieces that the
+// language guarantees to be atomic.
 #ifdef __SANITIZE_THREAD__
 constexpr bool kWholeRows = false;
 #else
 constexpr bool kWholeRows = true;
 #endif
 
-// Acquire and release cost nothing on x86-64, and keep the accesses to values in order with those
-// to the pages' words (sequence lock). ThreadSanitizer does not reorder accesses, so they are
-// relaxed there: otherwise it would keep a vector clock for each piece, which takes gigabytes.
+// The memory order of atomic accesses to pieces of rows. Acquire and release cost nothing on
+// x86-64, and keep the accesses to rows in order with those to the sequence lock of their page.
+// Builds with ThreadSanitizer, which does not reorder accesses, use relaxed accesses. For acquire
+// and release, it would keep a vector clock for each piece, which takes gigabytes.
 constexpr int kPieceLoad = kWholeRows ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED;
 constexpr int kPieceStore = kWholeRows ? __ATOMIC_RELEASE : __ATOMIC_RELAXED;
 
-// Copies atomically in pieces of T. Only the shared side is aligned.
+// LoadPieces and StorePieces copy a row in pieces of T. LoadPieces reads each piece atomically, and
+// only `from` must be aligned. StorePieces writes each piece atomically, and only `to` must be
+// aligned.
 template <class T>
 void LoadPieces(const std::byte* from, std::byte* to, size_t bytes) noexcept {
   const T* source = reinterpret_cast<const T*>(from);
@@ -59,8 +63,9 @@ void StorePieces(const std::byte* from, std::byte* to, size_t bytes) noexcept {
   }
 }
 
-// Copies a row out of memory that another thread or process may change meanwhile, under a sequence
-// lock; the row is aligned to its pieces.
+// Copies a row out of memory that another thread or process may change meanwhile. The caller
+// detects such a change by a sequence lock. `from` is aligned to 8 bytes, or to 4 or 1 if `bytes`
+// is only a multiple of that.
 inline void LoadRow(const std::byte* from, std::byte* to, size_t bytes) noexcept {
   if (kWholeRows && bytes >= kLeastRowCopy) {
     CopyRow(from, to, bytes);
@@ -73,7 +78,8 @@ inline void LoadRow(const std::byte* from, std::byte* to, size_t bytes) noexcept
   }
 }
 
-// Does the reverse.
+// Copies a row into memory that another thread or process may read meanwhile. `to` is aligned as
+// `from` of LoadRow is.
 inline void StoreRow(const std::byte* from, std::byte* to, size_t bytes) noexcept {
   if (kWholeRows && bytes >= kLeastRowCopy) {
     CopyRow(from, to, bytes);
@@ -88,8 +94,9 @@ inline void StoreRow(const std::byte* from, std::byte* to, size_t bytes) noexcep
 
 inline constexpr size_t kLine = 64;
 
-// Calls f with the number of cache lines in a row as a compile-time constant, if rows are aligned
-// to cache lines and their number is one of the usual ones; otherwise with 0.
+// Calls f with the number of cache lines in a row as a compile-time constant, if the row is 1, 2,
+// 4, 8 or 16 whole cache lines, and otherwise with 0. Rows of these sizes should be aligned to
+// cache lines.
 template <class F>
 void WithLines(size_t row_bytes, const F& f) {
   switch (row_bytes) {
@@ -108,9 +115,10 @@ void WithLines(size_t row_bytes, const F& f) {
   }
 }
 
-// Calls fetch(line) for each cache line of a row; for a long row only for those in its first
-// kilobyte, because the hardware prefetcher continues from there. `kLines` is the constant of
-// WithLines: a loop over prefetches, or one prefetch too many, costs a third more.
+// Calls fetch(line) for each cache line of a row. For a row longer than a kilobyte, calls it only
+// for the lines in the first kilobyte and perhaps the last line, because the hardware prefetcher
+// continues from there. `kLines` is the constant of WithLines. If it is known, there is neither a
+// loop over prefetches nor a prefetch too many, each of which costs a third more.
 template <size_t kLines, class Fetch>
 inline void PrefetchLines(const std::byte* row, size_t bytes, Fetch fetch) noexcept {
   if constexpr (kLines != 0) {
@@ -128,9 +136,9 @@ inline void PrefetchBytes(const std::byte* row, size_t bytes) noexcept {
   PrefetchLines<kLines>(row, bytes, [](const std::byte* line) { __builtin_prefetch(line); });
 }
 
-// Prefetches the row in exclusive state, so that the write need not wait until other cores, such as
-// that of a trainer which has read the row, drop the line. __builtin_prefetch emits this
-// instruction only in builds for newer processors; older processors ignore it.
+// Prefetches the row in exclusive state, so that a write does not wait until other cores drop the
+// cache lines, such as the core of a trainer that has read the row. __builtin_prefetch would emit
+// this instruction only in builds for newer processors. Older processors ignore the instruction.
 template <size_t kLines = 0>
 inline void PrefetchBytesToWrite(const std::byte* row, size_t bytes) noexcept {
   PrefetchLines<kLines>(row, bytes,

@@ -4,8 +4,8 @@
 
 namespace graphd {
 
-// Returns 32 random bytes of the kernel as 64 hexadecimal digits. Throws Error(kIo) if the kernel
-// has none.
+// Returns 32 random bytes from the kernel as 64 hexadecimal digits. Throws Error(kIo) if the kernel
+// provides none.
 std::string NewSecret();
 
 // Compares secrets in a time that depends on nothing but their lengths.

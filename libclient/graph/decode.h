@@ -5,7 +5,7 @@
 
 #include "graph/encoding.h"
 
-// The conversion of single elements, for loops that the compiler turns into vector instructions.
+// Converters of single elements, for loops that the compiler turns into vector instructions.
 
 namespace graphd {
 
@@ -15,11 +15,11 @@ struct FromFloat16 {
   float operator()(uint16_t half) const noexcept {
     const uint32_t sign = (half & 0x8000u) << 16;
     const uint32_t exponent = half & 0x7c00u, rest = (half & 0x7fffu) << 13;
-    // A denormal half is a multiple of 2^-24: the fraction of a float whose last bit has that
-    // value.
+    // A denormal half is its ten fraction bits times 2^-24. In a float between 2^-14 and 2^-13, the
+    // first ten fraction bits have these values, so they are put there, and 2^-14 is subtracted.
     const uint32_t denormal = std::bit_cast<uint32_t>(std::bit_cast<float>(0x38800000u | rest) -
                                                       std::bit_cast<float>(0x38800000u));
-    // Infinite values and NaNs have the largest exponent, and NaNs become quiet.
+    // Infinite values and NaNs have the largest exponent. Signalling NaNs become quiet.
     const uint32_t quiet = rest > 0x0f800000u ? 0x00400000u : 0u;
     const uint32_t special = rest | 0x7f800000u | quiet;
     const uint32_t normal = rest + 0x38000000u;
@@ -65,8 +65,9 @@ void VisitWidening(DType stored, const F& f) {
   }
 }
 
-// Calls f(Stored(), converter, Read()) with the C++ types of an encoding that is not plain, and the
-// converter of an element. 16-bit floats are uint16_t.
+// Calls f(Stored(), converter, Read()) for an encoding that is not plain. Stored and Read are the
+// C++ types of an element as it is stored and as readers get it, where a 16-bit float is a
+// uint16_t. The converter makes a Read from a Stored.
 template <class F>
 void VisitDecoder(const Encoding& encoding, const F& f) {
   switch (encoding.dtype) {

@@ -14,8 +14,8 @@ namespace graphd {
 // readers get. Immutable, so any thread may read it.
 class FeatureTable {
  public:
-  // Throws Error(kInvalid) as CheckEncoding does, or if `stored` has another dtype than the
-  // encoding or no extents.
+  // Throws Error(kInvalid) if CheckEncoding does, if the dtype of `stored` is not that of the
+  // stored elements in the encoding, or if `stored` has no dimension.
   FeatureTable(Tensor stored, const Encoding& encoding);
 
   // Returns the dtype that readers get.
@@ -30,7 +30,8 @@ class FeatureTable {
   // Returns the elements as they are stored.
   const Tensor& stored() const noexcept { return stored_; }
 
-  // Writes the rows begin <= row < begin + count to `out`, count * row_bytes() bytes.
+  // Writes `count` rows from row `begin` on, as readers get them, to `out`. They take count *
+  // row_bytes() bytes.
   void Read(int64_t begin, int64_t count, std::byte* out) const noexcept;
   // Returns all rows as readers get them: the stored memory itself if the encoding is plain, else
   // a copy.

@@ -2,7 +2,8 @@
 #pragma once
 #include "graphd/ids.h"
 
-// Let nlohmann::json, which looks for functions of these names, write ids as numbers and read them.
+// Functions by which nlohmann::json, which looks for their names, writes ids as numbers and reads
+// them.
 
 namespace graphd {
 

@@ -6,8 +6,8 @@
 namespace graphd {
 namespace {
 
-// The parts of an array's name: "csc/3/indptr" -> {"csc", 3, "indptr"}. A feature's name may
-// contain slashes.
+// The parts of an array's name: those of "csc/3/indptr" are "csc", 3 and "indptr". The last part
+// may contain slashes, because a feature's name may.
 struct ArrayName {
   std::string kind;
   int64_t type;

@@ -13,9 +13,9 @@
 #include "graphd/schema.h"
 #include "graphd/tensor.h"
 
-// One partition of a graph: immutable views of its segments, safe to read from several threads. The
-// same class serves the daemon (which loaded the segments), a trainer on the same machine (which
-// mapped them) and standalone mode.
+// One partition of a graph: immutable views of the arrays in its segments, safe to read from
+// several threads. The same class is used in the daemon (which has loaded the segments), in a
+// trainer on the same machine (which has mapped them) and in standalone mode.
 //
 // Arrays, by segment:
 // clang-format off
@@ -27,8 +27,8 @@
 //                                        encoding (graph/encoding.h), other arrays are plain
 //   edge_feat  edge/<etype id>/<name>    [owned edges of the type, ...] by local edge row
 // clang-format on
-// An edge is owned by the partition of its destination, so a partition has every in-edge of its
-// inner nodes.
+// The inner nodes of a partition are those that it owns. An edge is owned by the partition that
+// owns its destination, so a partition has every in-edge of its inner nodes.
 
 namespace graphd {
 
@@ -45,7 +45,8 @@ struct GraphMeta {
   int halo_hops = 1;
 };
 
-// Ids stored in 32 or in 64 bits. Dispatch once per call, not per element:
+// A view of ids that are stored in 32 or in 64 bits. For speed, a loop over ids should be within
+// Visit, so that the width is tested once and not for each element:
 //   ids.Visit([](auto typed_span) { ... });
 class IdSpan {
  public:
@@ -71,7 +72,8 @@ class IdSpan {
   size_t size_ = 0;
 };
 
-// In-edges of the inner nodes of one edge type's destination type.
+// The in-edges of one edge type, in compressed sparse column form: the sources of the edges into
+// inner node i of the destination type are indices[indptr[i]] to indices[indptr[i + 1] - 1].
 struct Csc {
   std::span<const uint64_t> indptr;  // [inner destination nodes + 1]
   IdSpan indices;                    // type-wise global source ids
@@ -107,15 +109,15 @@ class Partition {
   const FeatureTable& node_feature(NodeTypeId t, const std::string& name) const;
   const FeatureTable& edge_feature(EdgeTypeId e, const std::string& name) const;
 
-  // Checks the contents of the structure: indptr starts at 0, never decreases and ends at the
-  // number of edges; sources and edge rows are in range. Throws Error(kCorrupt). Kernels rely on
-  // it, so it runs once on every partition that was read from a file.
+  // Checks the contents of the arrays of each Csc: indptr starts at 0, never decreases and ends at
+  // the number of edges; sources and edge rows are in range. Throws Error(kCorrupt). Sampling does
+  // not check this again, so Validate runs once on every partition that was read from a file.
   void Validate() const;
 
   // Returns the bytes of all segments.
   uint64_t bytes() const noexcept;
 
-  // Return the names of the arrays, as listed above.
+  // Return the names of the arrays in the list at the top of this file.
   static std::string IndptrName(EdgeTypeId e) { return "csc/" + std::to_string(e) + "/indptr"; }
   static std::string IndicesName(EdgeTypeId e) { return "csc/" + std::to_string(e) + "/indices"; }
   static std::string EdgeRowsName(EdgeTypeId e) {

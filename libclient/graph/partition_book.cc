@@ -9,8 +9,8 @@
 namespace graphd {
 namespace {
 
-// Returns the position of the first element > value. With the usual few partitions, scanning a
-// sorted array is faster than a branching search, up to a few cache lines.
+// Returns the position of the first element > value. With the usual few partitions, the array has
+// only a few cache lines, and a scan without branches is faster than a binary search.
 size_t UpperBound(const std::vector<int64_t>& sorted, int64_t value) {
   if (sorted.size() <= 16) {
     size_t below = 0;
@@ -50,8 +50,8 @@ IdMap IdMap::FromRanges(const char* what, std::vector<std::vector<Range>> ranges
     map.last_.push_back(expected);
   }
   map.total_ = expected;
-  // A file may give an empty range any position, as in DGL. Here it is moved to where its
-  // partition's objects of the type would be.
+  // A file may give an empty range any position, as in DGL. This loop moves each empty range to the
+  // position that ids of its partition and type would have.
   for (size_t t = 0; t < ranges.size(); t++) {
     std::vector<int64_t> cumulative{0};
     for (size_t p = 0; p < ranges[t].size(); p++) {

@@ -26,10 +26,10 @@ constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
 
 uint64_t RoundUp(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
-// The kernel's account of a mapping of shared memory.
+// The pages of a mapping of shared memory, as the kernel reports them.
 struct Mapped {
   bool is_hugetlb = false;
-  uint64_t huge_bytes = 0;  // those mapped as transparent huge pages
+  uint64_t huge_bytes = 0;  // bytes that are mapped as transparent huge pages
 };
 
 // Returns what /proc/self/smaps says about the mapping that begins at `base`.
@@ -162,14 +162,14 @@ SegmentPages Segment::pages() const {
   SegmentPages found;
   found.small_bytes = size();
   if (size() < kHugePage) return found;
-  // The kernel tells only about pages that were touched through a mapping. A mapping of its own is
-  // used for that, because pages touched through the segment's mapping would stay resident memory
-  // of this process.
+  // The kernel reports only pages that were touched through the mapping. This function makes a
+  // mapping of its own, because pages touched through the segment's mapping would stay resident
+  // memory of this process.
   std::byte* const base = MapAligned(fd_.get(), mapped_, PROT_READ, MAP_SHARED);
   if (!base) return found;
   ::madvise(base, mapped_, MADV_HUGEPAGE);
   const uint64_t step = RoundUp(std::max<uint64_t>(mapped_ / kSampledPages, 1), kHugePage);
-  uint64_t touched = 0;  // bytes of the huge pages that could be there
+  uint64_t touched = 0;  // bytes that are mapped if all touched pages are huge
   for (uint64_t at = 0; at < mapped_; at += step) {
     static_cast<void>(*static_cast<const volatile std::byte*>(base + at));
     touched += std::min<uint64_t>(kHugePage, mapped_ - at);
@@ -182,7 +182,7 @@ SegmentPages Segment::pages() const {
     const double share = static_cast<double>(mapped.huge_bytes) / static_cast<double>(touched);
     const auto estimate = static_cast<uint64_t>(share * static_cast<double>(size()));
     found.huge_bytes = step == kHugePage ? mapped.huge_bytes : estimate;
-    // The last huge page may be larger than what the segment has of it.
+    // The last huge page may extend beyond the end of the segment.
     found.huge_bytes = std::min(found.huge_bytes, size());
     found.small_bytes = size() - found.huge_bytes;
   }
@@ -197,8 +197,8 @@ SegmentWriter::SegmentWriter(const std::string& name, SegmentLayout layout)
 SegmentWriter::SegmentWriter(const std::string& name, SegmentLayout layout, ReserveLater)
     : name_(name), layout_(std::move(layout)) {
   const uint64_t wanted = layout_.total_bytes();
-  // Try the administrator's pool of huge pages first: mmap reserves them, so they cannot run out
-  // later.
+  // The administrator's pool of huge pages (hugetlb) is tried first. mmap reserves its pages, so
+  // they can't run out later.
   if (wanted >= kHugePage) {
     fd_ = UniqueFd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB));
     mapped_ = RoundUp(wanted, kHugePage);
@@ -248,7 +248,7 @@ std::span<std::byte> SegmentWriter::array_bytes_checked(const std::string& name,
 std::shared_ptr<const Segment> SegmentWriter::Seal() && {
   // The kernel refuses F_SEAL_WRITE while a writable mapping exists.
   if (base_) ::munmap(std::exchange(base_, nullptr), mapped_);
-  // Another thread may have forked: the child has the mapping until it calls exec.
+  // If another thread has forked, the child also has the writable mapping until it calls exec.
   for (int tries = 0; ::fcntl(fd_.get(), F_ADD_SEALS, kSeals | F_SEAL_SEAL) != 0; tries++) {
     if (errno != EBUSY || tries == kMaxSealTries) ThrowErrno("can't seal", "a segment");
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -15,8 +15,8 @@
 // a segment once; trainers on the same machine receive its descriptor and map it read-only. It is
 // sealed with F_SEAL_WRITE|GROW|SHRINK, so nobody can change or truncate it while it is read.
 //
-// Arrays begin at multiples of 64 bytes, those of 2 MiB or more at multiples of 4096. A .seg file
-// of the native format has the same bytes.
+// Arrays begin at multiples of 64 bytes, and arrays of 2 MiB or more at multiples of 4096. A .seg
+// file of graphd's own format has the same bytes as the segment.
 
 namespace graphd {
 
@@ -32,7 +32,7 @@ struct ArraySpec {
   bool operator==(const ArraySpec&) const = default;
 };
 
-// The table of a segment's arrays. A value; not thread-safe while it is being built.
+// The table of a segment's arrays. It can be copied. Not thread-safe while it is being built.
 class SegmentLayout {
  public:
   // Appends an array. Throws Error(kInvalid) on a duplicate name, a negative extent, a size that
@@ -62,8 +62,8 @@ const char* PageKindName(PageKind kind) noexcept;  // "4 KiB", "2 MiB transparen
 // The kinds of pages that a segment is on.
 struct SegmentPages {
   PageKind huge = PageKind::kTransparentHuge;  // the kind of its huge pages
-  uint64_t huge_bytes = 0;                     // those of the segment that are on huge pages
-  uint64_t small_bytes = 0;                    // the others
+  uint64_t huge_bytes = 0;                     // bytes of the segment on huge pages
+  uint64_t small_bytes = 0;                    // all other bytes of the segment
   // Returns the kind that most bytes are on.
   PageKind most() const noexcept { return huge_bytes > small_bytes ? huge : PageKind::kSmall; }
 };
@@ -84,12 +84,13 @@ class Segment : public std::enable_shared_from_this<Segment> {
   // Returns the stored elements as a tensor that shares the mapping. Don't write to it: the pages
   // are read-only. Throws Error(kNotFound).
   Tensor array(const std::string& name) const;
-  // Maps the segment's pages ahead of the first reads, where that is cheap (MapPagesAhead).
+  // Enters the segment's pages into this process's page table before they are first read, as far as
+  // that is cheap (MapPagesAhead).
   void MapAhead() const noexcept;
   // Returns how much of the segment is on pages of 2 MiB and how much on small ones. Each call
   // makes a mapping of its own and asks the kernel about it (/proc/self/smaps). Counts all pages of
-  // a segment of up to 8 GiB, and estimates by a sample of them beyond; returns small pages if the
-  // kernel can't tell.
+  // a segment of up to 8 GiB; for a larger one, the result is an estimate from a sample of its
+  // pages. Counts all pages as small if the kernel can't tell.
   SegmentPages pages() const;
 
  private:
@@ -104,11 +105,13 @@ class Segment : public std::enable_shared_from_this<Segment> {
 // The writer of a new segment. One thread owns it, but several may fill disjoint arrays.
 class SegmentWriter {
  public:
-  // Tells the constructor that the caller calls Reserve for all parts of the segment.
+  // Tells the constructor not to reserve memory, because the caller will call Reserve for all parts
+  // of the segment.
   enum ReserveLater { kReserveLater };
 
-  // Reserves the memory from the kernel, so that a shortage throws Error(kOverloaded) here instead
-  // of raising SIGBUS later. `name` appears in /proc/PID/maps.
+  // Makes the memory file and, without kReserveLater, makes the kernel allocate all its memory, so
+  // that a shortage throws Error(kOverloaded) here instead of raising SIGBUS later. `name` appears
+  // in /proc/PID/maps.
   SegmentWriter(const std::string& name, SegmentLayout layout);
   SegmentWriter(const std::string& name, SegmentLayout layout, ReserveLater);
   ~SegmentWriter();
@@ -116,8 +119,8 @@ class SegmentWriter {
   SegmentWriter& operator=(const SegmentWriter&) = delete;
 
   const SegmentLayout& layout() const noexcept { return layout_; }
-  // Reserves the memory of a part, which begins at a multiple of 2 MiB. Several threads may do so
-  // at once. Throws Error(kOverloaded) if memory is short.
+  // Makes the kernel allocate the memory of a part, which begins at a multiple of 2 MiB. Several
+  // threads may call it at the same time. Throws Error(kOverloaded) if memory is short.
   void Reserve(uint64_t offset, uint64_t bytes);
   // Returns the whole segment, which is zero at first.
   std::span<std::byte> bytes() noexcept { return {base_, layout_.total_bytes()}; }

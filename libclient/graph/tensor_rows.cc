@@ -73,7 +73,7 @@ TensorRows RowsOf(std::shared_ptr<const GraphMeta> meta, const TensorSpec& spec)
   if (spec.policy == TensorPolicy::kNode) return {{meta, &book.nodes()}, spec.type};
   if (spec.policy == TensorPolicy::kEdge) return {{meta, &book.edges()}, spec.type};
   const int64_t parts = book.num_partitions();
-  // Computes p * rows / parts, whose product could overflow.
+  // Computes p * rows / parts without the product p * rows, which could overflow.
   const auto bound = [&](int64_t p) {
     return spec.rows / parts * p + spec.rows % parts * p / parts;
   };

@@ -22,7 +22,7 @@ struct TensorRows {
   TypeIds ids() const noexcept { return {map.get(), type}; }
   int64_t total() const { return map->count(type); }
   int64_t count_in(PartId part) const { return map->count_in(part, type); }
-  // Returns the bytes of an id on the wire.
+  // Returns the number of bytes that a row's id takes in a message.
   size_t id_bytes() const { return DTypeSize(Partition::IdDType(total())); }
 };
 

@@ -11,15 +11,15 @@ namespace graphd {
 
 // One partition's share of a distributed tensor, as its daemon reports it.
 struct TensorShare {
-  uint32_t table = 0;  // its number on that daemon, kept across restarts
+  uint32_t table = 0;  // the number of its table on that daemon, the same after a restart
   PartId part = 0;
   TensorInfo info;
   uint64_t resident_bytes = 0;
-  // The resident bytes that it will have once its memory is prepared (store::TablePreparer); 0 if
-  // nobody prepares it.
+  // The resident bytes that the share will have when its memory is prepared (store::TablePreparer),
+  // or 0 if its memory is not being prepared.
   uint64_t preparing_bytes = 0;
   int64_t stored_rows = 0;  // rows of this partition that are stored
-  std::string trouble;      // the reason why it can't be read or written in full; empty if it can
+  std::string trouble;      // why the share can't be read or written in full; empty if it can
   bool of_other_version = false;  // its rows are those of another version of the graph; not sent
 };
 
@@ -36,7 +36,8 @@ struct StoreStatus {
   std::string memory;         // directory of the PersistentArena; empty if there is none
   uint64_t memory_bytes = 0;  // limit of resident_bytes; 0: unlimited
   uint64_t resident_bytes = 0, page_bytes = 0, log_bytes = 0, pushes = 0;
-  // The changed bytes that the present or last cycle of write-back found, and those it has written.
+  // The changed bytes that the present cycle of write-back found when it began, and how many of
+  // them it has written. Between cycles, they are those of the last cycle.
   uint64_t changed_bytes = 0, written_bytes = 0;
   std::string trouble;
   std::vector<std::string> damage;

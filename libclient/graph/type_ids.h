@@ -9,8 +9,8 @@ namespace graphd {
 struct TensorRows;
 
 // The ids of the nodes, or of the edges, of one type: an id map and the type in it. Functions take
-// this in the place of a map and a number, so that an edge type's id with the map of the nodes does
-// not compile. The map must outlive it.
+// a TypeIds instead of a map and a number, so that code which combines the map of the nodes with an
+// edge type does not compile. The map must outlive the TypeIds.
 class TypeIds {
  public:
   TypeIds(const NodeMap& nodes, NodeTypeId type) noexcept : map_(&nodes), type_(type) {}

@@ -3,15 +3,15 @@
 #include <cstdint>
 
 // The rules by which a push changes a row. They mean the same in trainers and daemons. The
-// optimisers are those of dgl.distributed.optim, as documented: SparseAdagrad keeps the sum of
-// squares and not its root, and SparseAdam counts steps per row ("lazy"). Both may have weight
-// decay as torch.optim defines it (added to the gradient).
+// optimisers are those that the documentation of dgl.distributed.optim describes: SparseAdagrad
+// keeps the sum of squares and not its root, and SparseAdam counts steps per row ("lazy"). Both may
+// have weight decay as torch.optim defines it (added to the gradient).
 
 namespace graphd {
 
 enum class UpdateKind : uint8_t {
   kSet,         // the row becomes the payload; the last of duplicate ids wins
-  kAdd,         // the payload is added, each occurrence
+  kAdd,         // the payload is added, once for each occurrence of an id
   kSgd,         // w -= lr g
   kAdagrad,     // G += g^2;  w -= lr g / (sqrt(G) + eps)
   kRowAdagrad,  // one G per row: G += mean(g^2); DGL 0.6's rule
@@ -23,8 +23,8 @@ constexpr uint8_t kUpdateKinds = 7;
 
 struct UpdateRule {
   UpdateKind kind = UpdateKind::kSet;
-  // 1: the gradients of an id that occurs several times in a push are averaged, as in DGL; 0: they
-  // are summed, as in dense autograd. For optimisers only.
+  // If 1, the gradients of an id that occurs several times in a push are averaged, as in DGL. If 0,
+  // they are summed, as in dense autograd. Only optimisers use it.
   uint8_t mean_of_duplicates = 1;
   float lr = 0.01F;
   float eps = 1e-10F;

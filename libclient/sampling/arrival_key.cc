@@ -9,8 +9,9 @@
 namespace graphd {
 
 double Exponential(uint64_t bits) noexcept {
-  // -log(u) for u = (52 bits + 1/2) / 2^52 in (0, 1): u = m 2^e with m in [sqrt(1/2), sqrt(2)), and
-  // log m = 2 atanh(s), s = (m - 1) / (m + 1), |s| < 0.172: twelve terms are good to 1e-18.
+  // The result is -log(u) for u = (52 bits + 1/2) / 2^52, which is in (0, 1). With u = m 2^e and m
+  // in [sqrt(1/2), sqrt(2)), log m = 2 atanh(s) for s = (m - 1) / (m + 1). Because |s| < 0.172,
+  // twelve terms of the series of atanh have an error of about 1e-18.
   constexpr double kLog2 = 0.693147180559945309417;
   const double u = (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
   auto word = std::bit_cast<uint64_t>(u);
@@ -78,7 +79,8 @@ void MergeByArrival(std::span<const PartArrivals> parts, int fanout, bool replac
     if (fanout < 0) {
       merged.insert(merged.end(), all.begin(), all.end());
     } else if (replace) {
-      // Runs of `fanout` edges, one run per part that has any: the earliest of each draw is kept.
+      // `all` has one run of `fanout` edges for each part that has any. Edge number `draw` of a run
+      // is that part's edge for the draw. The earliest of them is kept.
       const auto width = static_cast<size_t>(fanout);
       for (size_t draw = 0; draw < width && !all.empty(); draw++) {
         MergedEdge best = all[draw];

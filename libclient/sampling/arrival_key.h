@@ -5,14 +5,16 @@
 #include <span>
 #include <vector>
 
-// Merges samples of several partitions (or edge types) into an exact sample of their union.
+// Functions that merge samples of several partitions (or edge types) into an exact sample of their
+// union.
 //
-// Every edge has an exponentially distributed arrival time, at rate 1 (uniform) or at the edge's
-// weight. The k edges that arrive first are a sample without replacement with exactly the required
-// distribution, and the first k of a union are among the first k of its parts. So each partition
-// sends the arrival keys of its sampled edges, and the earliest k of all are kept. With replacement
-// each draw has an arrival time of its own, which a partition draws at the sum of its edges' rates.
-// Deterministic methods use the edge's value as its arrival key.
+// Every edge has a random arrival time. It is exponentially distributed, and its rate is 1 (uniform
+// sampling) or the edge's weight (weighted sampling). The k edges that arrive first are a sample
+// without replacement with exactly the required distribution. Each of the first k edges of a union
+// is also among the first k edges of its part. So each partition sends the arrival keys of its
+// sampled edges, and the earliest k of all are kept. With replacement, each draw has an arrival
+// time of its own, whose rate in a partition is the sum of the rates of its edges. Deterministic
+// methods use the edge's value as its arrival key.
 //
 // The caller must sample every part with the same fanout and with a key of its own (PartKey in
 // sample_key.h), and parts must not share edges.
@@ -42,12 +44,12 @@ struct MergedEdge {
   bool operator==(const MergedEdge&) const = default;
 };
 
-// Merges parts seed by seed. `counts` gets the number of edges per seed; `merged` gets the edges,
-// seed after seed: without replacement the min(fanout, all) earliest edges in order of arrival
-// (ties: lower part, then lower position), all of them for fanout -1; with replacement (replace,
-// fanout >= 0) the earliest edge of each draw. All parts must have the same number of seeds. Throws
-// Error(kInvalid) if the parts are inconsistent: different numbers of seeds, counts that don't add
-// up to the keys, or, with replacement, counts that are neither 0 nor fanout.
+// Merges parts seed by seed. `counts` gets the number of edges per seed, and `merged` gets the
+// edges, seed after seed. For fanout -1, these are all edges. Otherwise, without replacement, they
+// are the min(fanout, all) earliest edges in order of arrival (ties: lower part, then lower
+// position); with replacement, they are the earliest edge of each draw. Throws Error(kInvalid) if
+// the parts are inconsistent: different numbers of seeds, counts that don't add up to the number of
+// keys, or, with replacement, counts that are neither 0 nor fanout.
 void MergeByArrival(std::span<const PartArrivals> parts, int fanout, bool replace,
                     std::vector<uint32_t>& counts, std::vector<MergedEdge>& merged);
 

@@ -8,7 +8,7 @@
 namespace graphd {
 namespace {
 
-// Bounds the tracker's memory; draws among more candidates are recorded in the hash table.
+// The size of the tracker. Draws among more candidates are recorded in the hash table.
 constexpr uint64_t kTrackerBytes = uint64_t{1} << 20;
 constexpr uint64_t kWordBits = 64;
 constexpr uint64_t kFree = UINT64_MAX;
@@ -35,7 +35,8 @@ bool DistinctDraws::InsertHashed(uint64_t value) {
   return true;
 }
 
-// Returns false if the table had the number already. The table must have a free place.
+// Adds the number to the hash table. Returns false if the table had it already. The table must have
+// a free place.
 bool DistinctDraws::InsertInTable(uint64_t value) {
   const size_t mask = table_.size() - 1;
   size_t at = Mix64(value) & mask;
@@ -65,8 +66,8 @@ void DistinctDraws::Floyd(CounterRng& rng, uint64_t n, uint64_t count, uint64_t*
   uint64_t* next = drawn;
   for (uint64_t j = n - count; j < n; j++) {
     uint64_t candidate = rng.Below(j + 1);
-    // This branch is intended: when it is predicted correctly, the next draw starts without
-    // waiting.
+    // A branch is better here than code without a branch: if it is predicted correctly, the next
+    // draw starts before the tracker is read.
     if (tracker[candidate]) [[unlikely]]
       candidate = j;
     tracker[candidate] = 1;
@@ -75,7 +76,7 @@ void DistinctDraws::Floyd(CounterRng& rng, uint64_t n, uint64_t count, uint64_t*
   while (next != drawn) tracker[*--next] = 0;
 }
 
-// Does the same with a hash table.
+// Does the same as Floyd with a hash table.
 void DistinctDraws::FloydInTable(CounterRng& rng, uint64_t n, uint64_t count, uint64_t* drawn) {
   table_.assign(std::bit_ceil(std::max<uint64_t>(count, 4) * 2), kFree);
   for (uint64_t j = n - count; j < n; j++) {
@@ -85,8 +86,8 @@ void DistinctDraws::FloydInTable(CounterRng& rng, uint64_t n, uint64_t count, ui
   }
 }
 
-// Does the same with a bit per candidate in a register. Among so few candidates, draws repeat too
-// often for a branch to be predicted.
+// Does the same as Floyd with a bit per candidate in a register, and without a branch: among so few
+// candidates, draws repeat too often for a branch to be predicted.
 void DistinctDraws::FloydInWord(CounterRng& rng, uint64_t n, uint64_t count, uint64_t* drawn) {
   uint64_t taken = 0;
   for (uint64_t j = n - count; j < n; j++) {

@@ -7,18 +7,20 @@
 
 namespace graphd {
 
-// Draws numbers 0..n-1 without repetition, in memory that is reused: O(draws) for any n. Records
-// draws in a byte per candidate that is cleared afterwards; if there are too many candidates for
-// that, in a hash table. Not thread-safe.
+// A drawer of numbers 0..n-1 without repetition. The time is O(draws) for any n, and memory is
+// reused. Draws are recorded in one byte per candidate, which is cleared afterwards, or in a hash
+// table if there are too many candidates. Not thread-safe.
 class DistinctDraws {
  public:
-  // Writes `count` <= n distinct numbers, every set equally likely (the order is not random): R.
-  // Floyd's algorithm (Bentley and Floyd, "A sample of brilliance", CACM 1987).
+  // Writes `count` <= n distinct numbers to `drawn`. Every set of numbers is equally likely, but
+  // their order is not random. This is R. Floyd's algorithm (Bentley and Floyd, "A sample of
+  // brilliance", CACM 1987).
   void Floyd(CounterRng& rng, uint64_t n, uint64_t count, uint64_t* drawn);
 
-  // The functions below record draws that the caller makes. Start takes the number of candidates
-  // and a guess of the number of draws, which may exceed n; Insert records a draw and returns false
-  // if the number was drawn before. Finish must be called before the next Start or Floyd.
+  // The functions below record draws that the caller makes. Start takes the number `n` of
+  // candidates and a guess of the number of draws, which may exceed n. Insert records a draw, and
+  // returns false if the number was drawn before. Finish must be called before the next Start or
+  // Floyd.
   void Start(uint64_t n, uint64_t expected);
   bool Insert(uint64_t value) {
     if (!hashed_) {

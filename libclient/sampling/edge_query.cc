@@ -12,7 +12,7 @@
 namespace graphd {
 namespace {
 
-// The neighbours of one row in ascending order.
+// The neighbours of one row, in ascending order. Positions count in this order.
 template <class Index>
 class SortedRow {
  public:
@@ -47,7 +47,7 @@ class SortedRow {
   uint64_t begin_ = 0, degree_ = 0;
 };
 
-// A hash table of the position of each member by its id.
+// A hash table that finds the position of a member by its id.
 class MemberTable {
  public:
   explicit MemberTable(std::span<const int64_t> members)

@@ -138,7 +138,7 @@ void EdgeSampler::Prefetch(std::span<const int64_t> rows, std::span<const int64_
           [&](auto neighbors) { __builtin_prefetch(neighbors.data() + plan_[i].begin); });
     case SamplingMethod::kUniform:
     case SamplingMethod::kTemporalUniform:
-      return;  // independent loads, which overlap by themselves
+      return;  // their loads are independent of each other, so they overlap without prefetching
   }
 }
 

@@ -6,9 +6,9 @@
 
 #include "sampling/sampling_context.h"
 
-// Samples edges of rows by any of the sampling methods. The result depends only on the key, the
-// row's stream and the row's contents, and not on the process that computes it or on the other rows
-// of the call.
+// A sampler of the edges of rows, by any of the sampling methods. The sample of a row depends only
+// on the rule, the key, the excluded edges, and the row's stream, contents and time, and not on the
+// process that computes it or on the other rows of the call.
 //
 // Without replacement, min(fanout, eligible) edges of a row are sampled; with replacement exactly
 // fanout edges if any edge is eligible. Fanout -1 selects all eligible edges (`replace` is
@@ -26,8 +26,8 @@
 //                     The random number r depends on key and *neighbour* only, so that
 //                     seeds share neighbours
 //
-// The out-edges of a seed may be spread over several partitions, whose samples are merged: a rule
-// of direction kOut therefore also records arrival keys (arrival_key.h).
+// The out-edges of a seed may be spread over several partitions, whose samples are then merged. So
+// for a rule of direction kOut, the sampler also records arrival keys (arrival_key.h).
 
 namespace graphd {
 
@@ -35,18 +35,20 @@ namespace graphd {
 // per edge, 16 with arrival keys).
 uint64_t MaxSampledEdges(const Csc& csc, std::span<const int64_t> rows, const SamplingRule& rule);
 
-// Throws Error(kInvalid) for a fanout below -1, a method that cannot sample with replacement
-// although the rule requires it, and a missing index. The rule's edge type and column are not
-// checked.
+// Throws Error(kInvalid) if the method does not exist, if the fanout is below -1, if the rule
+// requires replacement and the method cannot sample with it, or if an index is missing. The rule's
+// edge type and column are not checked.
 void CheckRule(const EdgeSource& source, const SamplingRule& rule);
 
-// Memory that a thread reuses from call to call. Not thread-safe.
+// The sampler, with memory that it reuses from call to call. Not thread-safe, so each thread has
+// one of its own.
 class EdgeSampler {
  public:
   // Samples edges of each row. A row is in range, or -1 for a node without edges in this partition.
-  // `streams` has one number per row (usually the node's type-wise id); `times` one per row for the
-  // temporal methods; `key` (SampleKey) and the row's stream give the row's random numbers. Returns
-  // the number of sampled edges. Throws what CheckRule throws.
+  // `streams` has one number per row, which is usually the node's type-wise id. `key` (SampleKey)
+  // and the row's stream determine the row's random numbers. For the temporal methods, `times` has
+  // the time of the seed for each row. Returns the number of sampled edges. Throws what CheckRule
+  // throws.
   size_t Sample(const EdgeSource& source, std::span<const int64_t> rows,
                 std::span<const int64_t> streams, const SamplingRule& rule, uint64_t key,
                 const SeedTimes& times = {});

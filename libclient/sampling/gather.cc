@@ -10,8 +10,8 @@
 namespace graphd {
 namespace {
 
-// Copies rows. A kBytes other than 0 is the size of a row as a compile-time constant, so that small
-// rows are copied by plain loads and stores.
+// Copies rows. If kBytes is not 0, it is the size of a row as a compile-time constant, so that the
+// compiler copies a small row by plain loads and stores.
 template <size_t kBytes, bool kScattered>
 void GatherSmall(const std::byte* table, size_t row_bytes, std::span<const int64_t> from,
                  std::span<const int64_t> to, std::byte* out) noexcept {
@@ -64,8 +64,8 @@ void Dispatch(const std::byte* table, size_t row_bytes, std::span<const int64_t>
   }
 }
 
-// Gathers rows and converts their elements. A kElements of 1 is the number of elements of a row as
-// a compile-time constant, for original ids and labels.
+// Gathers rows and converts their elements. If kElements is 1, each row has one element, as the
+// rows of original ids and of labels do. If it is 0, `row_elements` is used.
 template <size_t kElements, class From, class Convert, class To>
 inline void GatherAndConvert(const Convert& convert, const From* table, size_t row_elements,
                              std::span<const int64_t> from, std::span<const int64_t> to,
@@ -84,7 +84,7 @@ inline void GatherAndConvert(const Convert& convert, const From* table, size_t r
   }
 }
 
-// Does the same with AVX2 instructions, which not every processor has.
+// Does the same as GatherAndConvert<0> with AVX2 instructions, which not every processor has.
 template <class From, class Convert, class To>
 __attribute__((target("avx2"))) void GatherAndConvertBy256(const Convert& convert,
                                                            const From* table, size_t row_elements,
@@ -94,7 +94,8 @@ __attribute__((target("avx2"))) void GatherAndConvertBy256(const Convert& conver
   GatherAndConvert<0>(convert, table, row_elements, from, to, out);
 }
 
-// Converts rows that lie side by side, and writes them to their places. A kElements of 1 as above.
+// Converts rows that lie side by side in `source`, and writes row i to row to[i] of `out`.
+// kElements is used as in GatherAndConvert.
 template <size_t kElements, class From, class Convert, class To>
 inline void ConvertAndScatter(const Convert& convert, const From* source, size_t row_elements,
                               std::span<const int64_t> to, To* out) noexcept {
@@ -141,7 +142,7 @@ void GatherRows(const FeatureTable& table, std::span<const int64_t> from,
 void ScatterRows(const std::byte* source, size_t row_bytes, std::span<const int64_t> to,
                  std::byte* out) noexcept {
   for (size_t i = 0; i < to.size();) {
-    // Rows with consecutive targets are copied at once.
+    // Rows with consecutive targets are copied by one call.
     size_t run = 1;
     while (i + run < to.size() && to[i + run] == to[i] + static_cast<int64_t>(run)) run++;
     std::memcpy(out + static_cast<size_t>(to[i]) * row_bytes, source + i * row_bytes,

@@ -14,17 +14,17 @@ namespace graphd {
 void GatherRows(const std::byte* table, size_t row_bytes, std::span<const int64_t> from,
                 std::span<const int64_t> to, std::byte* out) noexcept;
 
-// Copies rows of a feature, converted from the stored dtype to that of readers: rows of `out` have
-// table.row_bytes().
+// Copies rows of a feature, and converts them from the stored dtype to the dtype that readers get.
+// A row of `out` is table.row_bytes() long.
 void GatherRows(const FeatureTable& table, std::span<const int64_t> from,
                 std::span<const int64_t> to, std::byte* out) noexcept;
 
-// Does the reverse: out row to[i] = source row i.
+// Copies row i of `source` to row to[i] of `out`, for each i. Rows are `row_bytes` long.
 void ScatterRows(const std::byte* source, size_t row_bytes, std::span<const int64_t> to,
                  std::byte* out) noexcept;
 
-// Does the same with rows of a feature as they are stored, and converts them as the other
-// GatherRows does: rows of `out` have `row_bytes`.
+// Does the same with rows of a feature in their stored dtype, and converts them to the dtype that
+// readers get. A row of `out` is `row_bytes` long.
 void ScatterRows(const Encoding& encoding, const std::byte* source, size_t row_bytes,
                  std::span<const int64_t> to, std::byte* out) noexcept;
 

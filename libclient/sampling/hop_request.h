@@ -11,7 +11,7 @@
 
 namespace graphd {
 
-// The seeds of one node type, with times of one kind at most.
+// The seeds of one node type. They may have integer times or floating-point times, but not both.
 struct SeedList {
   NodeTypeId ntype = 0;
   HopSeeds nodes;
@@ -20,15 +20,15 @@ struct SeedList {
 // A sampling rule, applied to one seed list of a request.
 struct AppliedRule {
   SamplingRule rule;
-  size_t seeds = 0;                       // index of the list
+  size_t seeds = 0;                       // index of the list in HopRequest::seeds
   uint64_t key = 0;                       // SampleKey
   bool edge_ids = false;                  // also return the ids of the sampled edges
   std::span<const int64_t> exclude = {};  // type-wise ids of the partition's own edges, ascending
 };
 
-// A node feature whose rows are returned with a hop: the rows of the seeds from `begin` on.
+// A node feature whose rows are returned with a hop, for the seeds of a list from `begin` on.
 struct SeedRows {
-  size_t seeds = 0;  // index of the list
+  size_t seeds = 0;  // index of the list in HopRequest::seeds
   size_t begin = 0;
   std::string name;
 };
@@ -55,8 +55,8 @@ struct HopAnswer {
     std::byte* out;
     size_t row_bytes;
   };
-  std::vector<SampledEdges<int64_t>*> samples;  // [rule of the request]
-  std::vector<Rows> rows;                       // [entry of the request's rows]
+  std::vector<SampledEdges<int64_t>*> samples;  // one for each element of HopRequest::rules
+  std::vector<Rows> rows;                       // one for each element of HopRequest::rows
 
   void Clear() {
     samples.clear();

@@ -13,16 +13,18 @@
 
 namespace graphd {
 
-// Applies one rule of a hop to one partition: finds the rows, the indexes and the column that it
-// needs, runs the kernel and turns slots into ids. Trainers run it on mapped memory, daemons for
-// other trainers. Memory is reused from call to call. Not thread-safe.
+// A sampler that applies one rule of a hop to one partition: it finds the rows, the indexes and the
+// column that the rule needs, samples edges, and turns the slots of these edges into ids. A trainer
+// runs it on the memory of a daemon on its machine, which it has mapped. Daemons run it for
+// trainers on other machines. It reuses its memory from call to call. Not thread-safe.
 class HopSampler {
  public:
   // Receives an upper bound of the sampled edges before memory is allocated for them; may throw.
   using Admit = std::function<void(uint64_t)>;
 
-  // Applies the rule. Requires: the rule and the seeds were checked, and for in-edges the partition
-  // owns the seeds. Id is uint32_t (if the ids of the neighbours' type fit), uint64_t or int64_t.
+  // Applies the rule. Requires: the rule and the seeds were checked, and the partition owns the
+  // seeds if the rule samples in-edges. Id is uint32_t (if the ids of the neighbours' type fit),
+  // uint64_t or int64_t.
   template <class Id>
   void Run(const Partition& partition, EdgeIndexes& indexes, const AppliedRule& applied,
            const HopSeeds& seeds, SampledEdges<Id>& out, const Admit& admit = nullptr);

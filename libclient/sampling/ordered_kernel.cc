@@ -6,12 +6,13 @@
 namespace graphd {
 namespace {
 
-// Returns the first position whose value equals that of the position before `end`. Searches by
-// doubling steps, since most values are rare and some are very common.
+// Returns the first position whose edge has the same value as the edge at position end - 1. The
+// positions of a row are in the order of values. Searches backwards in steps that double, because
+// most values are rare and some are very common.
 uint64_t FirstEqual(const OrderIndex& order, uint64_t begin, uint64_t end) noexcept {
   const uint64_t key = order.SortKey(begin + end - 1);
-  uint64_t high = end - 1;  // has the value
-  uint64_t low = high;      // positions below may not
+  uint64_t high = end - 1;  // the edge at this position has the value
+  uint64_t low = high;      // edges below this position may have another value
   for (uint64_t step = 1; low > 0; step *= 2) {
     low = low > step ? low - step : 0;
     if (order.SortKey(begin + low) != key) break;
@@ -43,7 +44,8 @@ void SampleOrdered(SamplingContext& c, const SourceRow& row, bool largest) {
     }
   };
   if (!largest) return take(0, row.degree);
-  // Take from the top, value by value; edges of equal value are taken by ascending edge row.
+  // The largest values are taken first. Among edges with the same value, the one with the lowest
+  // edge row is taken first.
   for (uint64_t end = row.degree; end > 0 && wanted > 0;) {
     const uint64_t begin = FirstEqual(order, row.begin, end);
     take(begin, end);

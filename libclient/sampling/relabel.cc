@@ -10,16 +10,18 @@
 namespace graphd {
 namespace {
 
-// Ids for which `nodes` is made larger at once, so that its new entries are cleared in the cache.
+// The number of ids for which `nodes` is made larger at a time. It is small enough that the new
+// entries, which resize() clears, are still in the cache when ids are written to them.
 constexpr size_t kIdsAtOnce = 1024;
-// Ids whose places are prefetched ahead: there is little other work on an id, so that more of them
-// than rows (kPrefetchAhead) pass while the memory answers.
+// The number of ids by which their places in the table are prefetched ahead. It is larger than the
+// number for rows (kPrefetchAhead), because there is little other work on an id, so that more ids
+// pass during a memory access.
 constexpr size_t kIdsAhead = 40;
-// The size of the smallest hash table, which spares a growing batch some allocations.
+// The least number of slots that are allocated, so that a growing batch needs fewer allocations.
 constexpr size_t kFewestSlots = 4096;
 constexpr const char* kWhat = "the numbers of a batch's nodes";
 
-// Returns the number of slots for so many ids: at most three quarters of them are used.
+// Returns the number of slots for this number of ids, of which they use at most three quarters.
 size_t SlotsFor(size_t ids) { return std::bit_ceil(std::max<size_t>(ids + ids / 3 + 1, 64)); }
 
 }  // namespace
@@ -44,7 +46,7 @@ void RelabelTable::StartDense(Cells& cells) {
   using Cell = std::decay_t<decltype(cells[0])>;
   is_first_known_ = false;
   if (epoch_++ < Cell::kEpochs) return;
-  // Old epochs could be mistaken for new ones.
+  // Epochs are exhausted and begin again, so cells of old epochs must be cleared.
   std::fill_n(cells.data(), cells.size(), Cell{});
   epoch_ = 1;
 }
@@ -138,7 +140,7 @@ size_t RelabelTable::AddHashed(std::span<const int64_t> ids, std::vector<int64_t
              (slots[at].low != low || (wide_ && out[slots[at].number - 1] != ids[i]))) {
         at = (at + 1) & mask;
       }
-      // There is no branch on whether the id is new here, either.
+      // There is no branch on whether the id is new, as in AddDense.
       const uint32_t is_new = slots[at].number == 0;
       const auto next = static_cast<uint32_t>(count + 1);
       const uint32_t number = slots[at].number | (next & (0 - is_new));

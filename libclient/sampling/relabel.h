@@ -9,27 +9,30 @@
 
 namespace graphd {
 
-// Gives ids consecutive local numbers in order of first appearance: the heart of to_block. Uses an
-// array of epochs and local numbers, indexed by id, if that fits into the budget, so that Start
-// hardly ever clears anything; otherwise a hash table with open addressing. Not thread-safe.
+// A table that gives ids consecutive local numbers in the order in which they first appear, as
+// DGL's to_block needs them. If an array with an entry for each id fits into the budget, the table
+// uses it. An entry has an epoch, which Start increments, so that Start hardly ever has to clear
+// the array. Otherwise the table is a hash table with open addressing. Not thread-safe.
 class RelabelTable {
  public:
-  // Makes a table for ids 0 .. num_ids-1 (INT64_MAX: any). `dense_budget` is the maximum size of
-  // the array in bytes, of which it takes 4 per id for up to 16,777,215 ids, else 8.
+  // Makes a table for ids 0 .. num_ids-1, or for any ids if num_ids is INT64_MAX. `dense_budget` is
+  // the maximum size of the array in bytes. The array takes 4 bytes per id for up to 16,777,215
+  // ids, and otherwise 8.
   explicit RelabelTable(int64_t num_ids, size_t dense_budget = size_t{256} << 20);
 
-  // Forgets everything. `expected` is a guess of the number of distinct ids to come.
+  // Forgets all ids. `expected` is a guess of the number of distinct ids to come.
   void Start(size_t expected);
-  // Appends ids not seen since Start to `nodes` and writes each id's local number (position in
-  // `nodes`) to `local`, unless null. Returns the number of new ids. All calls after a Start
-  // take the same `nodes`, which nobody else changes meanwhile; it may hold other entries before,
-  // and stays below 2^31 entries. Throws Error(kOverloaded) if there is too little memory; then
-  // `nodes` is of no use, and Start must be called again.
+  // Appends ids that were not seen since Start to `nodes`. Writes the local number of each id,
+  // which is its position in `nodes`, to `local`, unless that is null. Returns the number of new
+  // ids. All calls after a Start must have the same `nodes`, which nobody else changes meanwhile.
+  // `nodes` may have other entries before the first call, and must stay below 2^31 entries. Throws
+  // Error(kOverloaded) if there is too little memory; then `nodes` can't be used, and Start must be
+  // called again.
   size_t Add(std::span<const int64_t> ids, std::vector<int64_t>& nodes, int32_t* local);
 
  private:
-  // An entry of the array: an epoch and a local number. It takes 4 bytes if they are enough, so
-  // that more entries are in the cache. The number counts from the first node since Start.
+  // An entry of the array: an epoch and a local number, minus the position of the first node since
+  // Start. It takes 4 bytes if they are enough, so that more entries fit into the cache.
   template <class Word, int kNumberBits>
   struct Cell {
     static constexpr Word kEpochs = std::numeric_limits<Word>::max() >> kNumberBits;
@@ -60,7 +63,7 @@ class RelabelTable {
   bool is_first_known_ = false;
   HugeArray<SmallCell> small_cells_;  // by id
   HugeArray<LargeCell> large_cells_;  // by id
-  HugeArray<Slot> slots_;             // hashed: the first mask_ + 1 are in use
+  HugeArray<Slot> slots_;             // the hash table, which is the first mask_ + 1 slots
   size_t mask_ = 0;
   size_t used_ = 0;
 };

@@ -12,14 +12,15 @@ namespace graphd {
 inline uint64_t SampleKey(uint64_t seed, uint32_t layer, EdgeTypeId etype) noexcept {
   return CombineKeys(CombineKeys(seed, layer), static_cast<uint64_t>(int32_t{etype}));
 }
-// Does the same for random numbers that belong to the nodes of a type.
+// Returns the key of random numbers that belong to the nodes of a type, for one layer of a sample.
 inline uint64_t SampleKey(uint64_t seed, uint32_t layer, NodeTypeId ntype) noexcept {
   return CombineKeys(CombineKeys(seed, layer), static_cast<uint64_t>(int32_t{ntype}));
 }
 
-// Returns the key for one of several parts (partitions, edge types) whose samples for the same
-// seeds are merged: their arrival keys must be independent, so each part has a key of its own.
-// LABOR keeps the key, since a neighbour's random number must be the same in every part.
+// Returns the key for one of several parts (partitions, edge types) if samples from them for the
+// same seeds are merged. The parts' arrival keys must be independent, so each part has a key of its
+// own. For LABOR, all parts have the same key, because a neighbour's random number must be the same
+// in every part.
 inline uint64_t PartKey(SamplingMethod method, uint64_t key, uint32_t part) noexcept {
   return method == SamplingMethod::kLabor ? key : CombineKeys(key, uint64_t{part} + 1);
 }

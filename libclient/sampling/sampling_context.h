@@ -15,19 +15,20 @@
 
 namespace graphd {
 
-// The rows that edges are sampled from. Everything pointed to must outlive the call.
+// The rows from which edges are sampled, and the indexes that this needs. All objects to which it
+// points must outlive the call.
 struct EdgeSource {
   const Csc* csc = nullptr;           // required
-  const AliasIndex* alias = nullptr;  // kWeighted: required; kLabor: weights, null: unweighted
-  const OrderIndex* order = nullptr;  // kTopK and temporal: required
+  const AliasIndex* alias = nullptr;  // weights: required by kWeighted, optional for kLabor
+  const OrderIndex* order = nullptr;  // required by kTopK and the temporal methods
   const EdgeSet* exclude = nullptr;   // local edge rows that are never sampled
 };
 
 // The row that a kernel samples.
 struct SourceRow {
-  size_t index;     // row number, for the alias index
+  size_t index;     // number of the row in the Csc, for the alias index
   uint64_t begin;   // first slot
-  uint64_t degree;  // temporal methods: the number of edges before the seed's time
+  uint64_t degree;  // number of edges; in temporal methods, of those before the seed's time
   uint64_t stream;
 };
 
@@ -43,14 +44,15 @@ struct SamplingContext {
   bool replace = false;
   uint64_t fanout = 0;
 
-  // The output: slots with room for all sampled edges, and their arrival keys.
+  // The output: the slots of the sampled edges, and their arrival keys. Both vectors have room for
+  // all edges that can be sampled, and their first num_slots elements are in use.
   std::vector<uint64_t> slots;
   std::vector<ArrivalKey> arrival_keys;
   size_t num_slots = 0;
 
   DistinctDraws distinct;
   SmallestKeys smallest;
-  std::vector<uint64_t> eligible;  // slots of a row that is enumerated
+  std::vector<uint64_t> eligible;  // slots or positions of edges that may still be drawn
   std::vector<double> sums;
 
   void Emit(uint64_t slot, ArrivalKey arrival = 0) {
@@ -66,12 +68,12 @@ struct SamplingContext {
   CounterRng Rng(const SourceRow& row) const noexcept {
     return CounterRng(CombineKeys(key, row.stream));
   }
-  // Returns the slot of the row's edge number `position`; for temporal methods, edges are numbered
+  // Returns the slot of the row's edge number `position`. For kTemporalUniform, edges are numbered
   // in the order of time.
   uint64_t SlotAt(const SourceRow& row, uint64_t position) const noexcept {
     return row.begin + (order ? order->relative(row.begin + position) : position);
   }
-  // Fills `eligible` with the slots of a row that are not excluded.
+  // Sets `eligible` to the slots of a row's edges that are not excluded.
   void ListEligible(const SourceRow& row) {
     eligible.clear();
     for (uint64_t position = 0; position < row.degree; position++) {

@@ -8,9 +8,9 @@
 
 namespace graphd {
 
-// Keeps the `count` smallest of the (key, slot) pairs added; ties go to the lower slot. Collects a
-// few more than needed and discards the largest from time to time: a few operations per pair.
-// Memory is reused. Not thread-safe.
+// A collection of the `count` smallest of the (key, slot) pairs that were added. Among equal keys,
+// the lower slot is the smaller one. It collects more pairs than needed and discards the largest
+// from time to time, so that a pair takes only a few operations. Memory is reused. Not thread-safe.
 class SmallestKeys {
  public:
   using Entry = std::pair<double, uint64_t>;
@@ -29,7 +29,7 @@ class SmallestKeys {
     entries_.emplace_back(key, slot);
     if (entries_.size() / 2 >= count_ && entries_.size() >= kSlack) Shrink();
   }
-  // Returns the kept pairs, ascending. Ends the collection: Start before the next Add.
+  // Returns the kept pairs, ascending. Start must be called before the next Add.
   const std::vector<Entry>& Sort() {
     if (entries_.size() > count_) Shrink();
     std::sort(entries_.begin(), entries_.end());

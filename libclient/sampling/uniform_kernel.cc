@@ -4,7 +4,7 @@
 namespace graphd {
 namespace {
 
-// An arbitrary number that gives the second try random numbers of its own.
+// An arbitrary number, which gives UniformAgain other random numbers than the first try had.
 constexpr uint64_t kAgain = 0x7265747279ULL;
 
 // Draws edges without replacement in order of arrival. All edges arrive at rate 1; excluded ones
@@ -42,8 +42,10 @@ void UniformArrivals(SamplingContext& c, const SourceRow& row, CounterRng& rng) 
   c.distinct.Finish();
 }
 
-// Draws edges with replacement. The rate of the time of each draw is the number of eligible edges,
-// because edges arrive at rate `degree` and excluded ones are skipped.
+// Draws edges with replacement. The arrival time of each draw is exponential, and its rate is the
+// number of eligible edges. To this end, edges arrive at rate `degree`, and excluded ones are
+// skipped. If too many are skipped, the eligible edges are listed, and the other draws are made
+// from the list.
 void UniformTimedDraws(SamplingContext& c, const SourceRow& row, CounterRng& rng) {
   const size_t first = c.num_slots;
   uint64_t patience = 16 + 2 * c.fanout;

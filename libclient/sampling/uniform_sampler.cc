@@ -9,12 +9,13 @@
 namespace graphd {
 namespace {
 
-// Positions that are drawn before their neighbours are read: enough to read many lines of memory at
-// once, few enough that all stay in the first-level cache. (All draws of one row are read together,
-// even if there are more.)
+// The number of positions that are drawn before their neighbours are read. It is large enough that
+// many cache lines are loaded at the same time, and small enough that all of them stay in the
+// first-level cache. If more positions of one row are drawn, they are still read together.
 constexpr size_t kDrawsAhead = 256;
-// Whole rows above this degree are copied; positions of shorter ones are listed like drawn ones, so
-// that the first and last lines of these rows are read ahead, too.
+// If all edges of a row are in the sample, a row of a larger degree than this is copied at once.
+// The positions of a shorter row are listed like drawn ones, so that its first and last cache lines
+// are prefetched, too.
 constexpr uint64_t kCopiedDegree = 32;
 
 }  // namespace
@@ -48,7 +49,7 @@ size_t UniformSampler::Plan(const Csc& csc, std::span<const int64_t> rows,
 template <class Index, class Out>
 void UniformSampler::SampleFrom(const Index* indices, Out* neighbors, uint64_t* positions) {
   if (!positions && drawn_.size() < kDrawsAhead) drawn_.resize(kDrawsAhead);
-  size_t drawn = 0;  // positions whose neighbours are on their way to the cache
+  size_t drawn = 0;  // number of positions whose neighbours were prefetched and not read yet
   const auto read_drawn = [&] {
     const uint64_t* from = positions ? positions : drawn_.data();
     for (size_t k = 0; k < drawn; k++) neighbors[k] = static_cast<Out>(indices[from[k]]);

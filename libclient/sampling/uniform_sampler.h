@@ -8,11 +8,12 @@
 #include "graphd/sampling_rule.h"
 #include "sampling/distinct_draws.h"
 
-// Samples neighbours uniformly on one CSC: the kernel that runs in trainers on mapped memory, in
-// the daemon for remote trainers, and in standalone mode.
+// Functions that sample neighbours uniformly from one Csc. They run in trainers on mapped memory,
+// in the daemon for trainers on other machines, and in standalone mode.
 //
-// Positions are drawn for some hundred edges before their neighbours are read. So many of these
-// loads are under way at once, even if the processor mispredicts branches while it draws.
+// The positions of some hundred edges are drawn and prefetched before any of their neighbours is
+// read. So many of these loads are under way at the same time, even if the processor mispredicts
+// branches while it draws.
 
 namespace graphd {
 
@@ -20,17 +21,17 @@ namespace graphd {
 // call to call, so a thread should reuse one. Not thread-safe.
 class UniformSampler {
  public:
-  // Does the first step: reads the offsets of `rows` (local rows of the destination type, in range)
-  // and returns the total number of neighbours. The sample is a function of `ids`, the same nodes'
-  // type-wise ids, and of `key` (SampleKey); of the rule, only fanout and replace are used. `ids`
-  // and the CSC must live until Sample has returned. `counts`, if not empty, takes the number per
-  // row.
+  // Does the first step: reads the offsets of `rows`, which are local rows of the destination type
+  // in range, and returns the total number of neighbours that Sample will write. If `counts` is not
+  // empty, writes their number for each row to it. `ids` has the type-wise ids of the nodes in
+  // `rows`; they and `key` (SampleKey) determine the random numbers. Only the rule's fanout and
+  // replace are used. `ids` and the Csc must live until Sample has returned.
   size_t Plan(const Csc& csc, std::span<const int64_t> rows, std::span<const int64_t> ids,
               const SamplingRule& rule, uint64_t key, std::span<uint32_t> counts);
 
   // Does the second step: writes the type-wise ids of the neighbours, row after row, and, unless
-  // `positions` is null, the sampled positions in the CSC. Out is uint32_t (if the CSC's indices
-  // are), uint64_t or int64_t.
+  // `positions` is null, the positions of the sampled edges in the Csc. Out is uint32_t (if the
+  // Csc's indices are), uint64_t or int64_t.
   template <class Out>
   void Sample(Out* neighbors, uint64_t* positions);
 

@@ -27,11 +27,11 @@ void WeightedByKeys(SamplingContext& c, const SourceRow& row, CounterRng& rng, u
   for (const auto& [key, slot] : c.smallest.Sort()) c.Emit(slot, ArrivalKeyAt(now + key));
 }
 
-// Makes successive draws and skips those that hit an edge again. After too many draws, each edge
-// that is left gets an exponential key, and the smallest keys complete the sample. The distribution
-// is exactly the same, because the remaining time of an edge that has not arrived does not depend
-// on the time that has passed (P. Efraimidis and P. Spirakis, "Weighted random sampling with a
-// reservoir", 2006).
+// Makes successive draws, and skips draws of edges that were drawn before. After too many draws,
+// each edge that was not drawn gets an exponential key, and the edges with the smallest keys
+// complete the sample. The distribution is exactly the same as with successive draws only, because
+// the remaining time of an edge that has not arrived does not depend on the time that has passed
+// (P. Efraimidis and P. Spirakis, "Weighted random sampling with a reservoir", 2006).
 void WeightedWithoutReplacement(SamplingContext& c, const SourceRow& row, CounterRng& rng) {
   double now = 0;
   const double total = c.source.alias->total(row.index);
@@ -50,7 +50,8 @@ void WeightedWithoutReplacement(SamplingContext& c, const SourceRow& row, Counte
   c.distinct.Finish();
 }
 
-// Draws from the sums of the eligible weights, when most of the row's weight is excluded.
+// Completes a sample with replacement when most of the row's weight is excluded. Lists the eligible
+// edges with the cumulative sums of their weights, and draws from this list.
 void WeightedFromEligible(SamplingContext& c, const SourceRow& row, CounterRng& rng, size_t first,
                           double now) {
   c.eligible.clear();
@@ -72,8 +73,8 @@ void WeightedFromEligible(SamplingContext& c, const SourceRow& row, CounterRng& 
   }
 }
 
-// Draws with replacement. The rate of the time of each draw is the sum of the eligible edges'
-// weights.
+// Draws with replacement. The arrival time of each draw is exponential, and its rate is the sum of
+// the weights of the eligible edges.
 void WeightedWithReplacement(SamplingContext& c, const SourceRow& row, CounterRng& rng) {
   const size_t first = c.num_slots;
   const double total = c.source.alias->total(row.index);
@@ -108,10 +109,11 @@ void SampleWeighted(SamplingContext& c, const SourceRow& row) {
   return c.replace ? WeightedWithReplacement(c, row, rng) : WeightedWithoutReplacement(c, row, rng);
 }
 
-// Prefetches the cells of the first draws, since the row's random numbers are known; or the
-// weights, if the whole row will be read.
+// Prefetches the weights if the whole row will be read. Otherwise prefetches the cells of the alias
+// index that the first draws will read, which the row's random numbers determine.
 void PrefetchWeighted(const SamplingContext& c, const SourceRow& row) noexcept {
-  // GCC takes a function that only prefetches for one without effect, and removes calls to it.
+  // Without this statement, GCC takes this function for one without effect, because it only
+  // prefetches, and removes calls to it.
   asm volatile("");
   if (!c.replace && row.degree / 2 <= c.fanout) return c.source.alias->PrefetchWeight(row.begin);
   CounterRng rng = c.Rng(row);

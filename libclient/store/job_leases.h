@@ -11,8 +11,9 @@
 
 namespace graphd::store {
 
-// The jobs that are connected, and the times when other jobs left. They decide which leases are
-// valid, and which tensors are orphaned. Not thread-safe: a TensorHost guards it by its mutex.
+// The jobs that are connected, and the times when other jobs left. They decide which leases (the
+// right of one job to write a tensor) are valid, and which tensors are orphaned, so that they are
+// deleted. Not thread-safe: a TensorHost guards it by its mutex.
 class JobLeases {
  public:
   // A job's lease ends `lease_seconds` after the job has left, and its own tensors are orphaned
@@ -26,11 +27,12 @@ class JobLeases {
   // of its own here.
   void OnJobLeft(const std::string& job, bool owns);
 
-  // Treats a job that got a lease or a tensor without being connected as if it had just left: a
-  // request may be served after its job has left. An empty name means no job and is ignored.
+  // Treats a job that has a lease or a tensor, but is neither connected nor known to have left, as
+  // if it had just left. A request may be served after its job has left, for example. An empty name
+  // means no job and is ignored.
   void Watch(const std::string& job);
-  // Sets the time at which a job left to now, so that the removal of its tensors, which has failed,
-  // is tried again later.
+  // Makes a job that is not connected count as if it had left just now. Called when the removal of
+  // its tensors has failed, so that it is tried again later.
   void Retry(const std::string& job);
   // Ends the lease of a job that has left, and makes its tensors orphaned at once, because the job
   // can't come back.
@@ -43,11 +45,12 @@ class JobLeases {
   // Returns the jobs whose leases have ended.
   std::vector<std::string> ExpiredJobs() const;
 
-  // Throws unless `job` may take the lease of the share, or change the share by other means:
-  // Error(kDenied), naming the job that holds the lease, or Error(kUnavailable) while that job has
-  // left but may come back.
+  // Throws if another job holds the lease of the share, so that `job` may neither take the lease
+  // nor drop the share or add state to it: Error(kDenied), naming the holder, or
+  // Error(kUnavailable) while the holder has left but may come back.
   void CheckFree(const ShareRecord& record, const std::string& job) const;
-  // Throws as CheckFree, and Error(kDenied) if the share needs a lease and `job` does not hold it.
+  // Throws if the share needs a lease to be written, and `job` does not hold it: what CheckFree
+  // throws, or otherwise Error(kDenied).
   void CheckMayWrite(const ShareRecord& record, const std::string& job) const;
 
  private:

@@ -17,7 +17,8 @@
 namespace graphd::store {
 namespace {
 
-// The layout of the memory, and of the file `memory`.
+// The version of the memory's layout, and of the format of the files that MemoryName and
+// MemoryOwner describe.
 constexpr const char* kVersion = "graphd-memory 1";
 constexpr size_t kMaxText = 65536;
 constexpr size_t kNonceDigits = 32;

@@ -17,11 +17,11 @@ inline constexpr const char* kMemoryPrefix = "graphd-";
 
 // The contents of the file `memory` in the store's directory, or of `memory-saved`.
 struct MemoryName {
-  std::string directory;  // its path
+  std::string directory;  // the path of the memory's directory
   std::string nonce;
   std::string tmpfs;  // identifies the tmpfs and the boot; the memory is gone if it has changed
-  // Numbers of RocksDB's StoreState when the memory was left to the next process and RocksDB had
-  // all rows, too. They are only in `memory-saved`.
+  // The numbers of the StoreState that RocksDB had when a process left the memory to the next one.
+  // RocksDB had all rows, too, at that time. Only `memory-saved` contains these numbers.
   uint64_t lsn = 0;
   uint64_t next_id = 0;
 
@@ -60,7 +60,7 @@ struct MemoryOwner {
 
 // Returns a random number for new memory, as 32 hexadecimal digits.
 std::string MemoryNonce();
-// Reads a file that only this user could have written. Throws Error(kDenied).
+// Reads a file. Throws Error(kDenied) if another user could have written it.
 std::string ReadOwnText(const std::string& path);
 
 }  // namespace graphd::store

@@ -23,6 +23,7 @@ namespace {
 std::string StatePath(const std::string& directory) { return directory + "/state"; }
 std::string WrittenPath(const std::string& directory) { return directory + "/written"; }
 
+// Locks the file `owner`, and returns its descriptor, which keeps the lock until it is closed.
 // Returns no descriptor if another process has the lock.
 UniqueFd TryLock(const std::string& directory) {
   UniqueFd fd = OpenOwnFile(MemoryOwner::PathIn(directory), O_RDONLY);
@@ -33,7 +34,7 @@ UniqueFd TryLock(const std::string& directory) {
   return fd;
 }
 
-// Runs f; adds a remedy to its error when the tmpfs that holds `path` is full.
+// Runs f. If f throws because the tmpfs that holds `path` is full, adds a remedy to the error.
 template <class F>
 void WriteToMemory(const std::string& path, const F& f) {
   try {
@@ -67,7 +68,8 @@ void RemoveAbandoned(const std::string& parent, const std::string& store_directo
   }
 }
 
-// In a directory that others may write, only the sticky bit keeps them from renaming our files.
+// Throws Error(kDenied) if other users could rename our files in this directory. In a directory
+// that others may write, only the sticky bit keeps them from it.
 void CheckParent(const std::string& parent) {
   struct stat info {};
   if (::stat(parent.c_str(), &info) != 0) ThrowErrno("can't examine", parent);
@@ -82,7 +84,7 @@ void CheckParent(const std::string& parent) {
   }
 }
 
-// Makes the directory of new memory, and says there which store it belongs to.
+// Makes the directory of new memory, and writes the file `owner` there, which names the store.
 std::string MakeDirectoryIn(const std::string& parent, const std::string& nonce,
                             const std::string& store_directory) {
   std::string directory = StrCat(parent, "/", kMemoryPrefix, "XXXXXX");
@@ -115,8 +117,9 @@ PersistentArena::PersistentArena(MemoryName name, std::string store_directory, s
   OpenUndoLogs(threads);
 }
 
-// Opens all undo logs that an earlier process left, which may have had more threads. The first one
-// says how many there are; a log beyond that was never used.
+// Opens one undo log per thread, and all those that an earlier process used, which may have had
+// more threads. The first log has the number of logs in use, unless it is damaged: then all the
+// files that exist count as used.
 void PersistentArena::OpenUndoLogs(size_t threads) {
   const auto path_of = [this](size_t i) { return StrCat(directory(), "/undo-", i); };
   undo_logs_.push_back(std::make_unique<UndoLog>(path_of(0), taken_over_));
@@ -196,8 +199,9 @@ std::unique_ptr<PersistentArena> PersistentArena::Find(const std::string& store_
 
 void PersistentArena::RemoveLeft(const std::string& store_directory) {
   const std::optional<MemoryName> saved = MemoryName::ReadSaved(store_directory);
-  // The file with the name is removed first. If it stayed, it could later be taken for the name of
-  // a newer state with the same numbers.
+  // `memory-saved` is removed before the memory, so that it is gone even if this process ends in
+  // between. If it stayed, RocksDB could later have a newer state with the same numbers, and the
+  // memory would seem to have the rows of that state.
   RemoveFile(MemoryName::SavedPathIn(store_directory));
   if (saved) RemoveIfAbandoned(saved->directory, store_directory);
 }

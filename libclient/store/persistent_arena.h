@@ -18,7 +18,8 @@
 //   owner         the format's version, a random number and the path of the store's directory;
 //                 locked by the process that uses the memory
 //   state         StoreState: the rows here have all pushes up to its sequence number
-//   written       a sequence number that RocksDB had when pages were last written to it
+//   written       the sequence number up to which RocksDB had all pushes when pages were last
+//                 written to it
 //   log/          the push log (PushLog)
 //   table-ID.*    the files of an Arena
 //   undo-N        the UndoLog of applying thread N
@@ -30,10 +31,11 @@
 // that no other user could have written: the user owns the directory and each file, others can't
 // write them, and none is a link.
 //
-// A process that ends because another process follows it writes all rows to RocksDB and then leaves
-// its memory to that process. The file `memory` is then called `memory-saved`, and also contains
-// the state of RocksDB. It is valid only while RocksDB still has this state. A version of the
-// daemon that does not know this file continues with RocksDB. Thread-safe.
+// A process that ends because another process follows it at once writes all rows to RocksDB and
+// then leaves its memory to that process. The file `memory` is then replaced by `memory-saved`,
+// which also contains the numbers of the StoreState that RocksDB has, and is valid only while
+// RocksDB still has this state. A version of the daemon that does not know this file continues with
+// RocksDB. Thread-safe.
 
 namespace graphd::store {
 
@@ -60,7 +62,8 @@ class PersistentArena {
   // kCorrupt; kIo.
   static std::unique_ptr<PersistentArena> Find(const std::string& store_directory, size_t threads,
                                                Gone* gone, const StoreState* stored = nullptr);
-  // Removes memory that the previous process left to this process, which does not take it over.
+  // Removes the memory that the previous process has left, if there is any. Called if this process
+  // does not take it over.
   static void RemoveLeft(const std::string& store_directory);
 
   const std::string& directory() const noexcept { return name_.directory; }
@@ -76,8 +79,8 @@ class PersistentArena {
   void ReserveUndo(uint64_t page_bytes);
   UndoLog& undo_log(size_t thread) { return *undo_logs_[thread % undo_logs_.size()]; }
   const std::vector<std::unique_ptr<UndoLog>>& undo_logs() const noexcept { return undo_logs_; }
-  // Returns the damage to undo logs of the earlier process, because of which some of its unfinished
-  // changes can't be rolled back, or an empty text.
+  // Returns the damage to the undo logs of the earlier process, or an empty text. Changes that are
+  // only in a damaged log can't be rolled back.
   std::string UndoDamage() const;
   // Renames the damaged undo logs to "damaged-...", and makes new ones. Must be called after the
   // damage was stored elsewhere, and before any row changes. Throws Error: kIo, kOverloaded.
@@ -100,10 +103,10 @@ class PersistentArena {
   // Removes the name of the memory from the store's directory. All rows must be in RocksDB. Waits
   // until the change is on the disk, unless the name was removed before.
   void Forget();
-  // Calls Forget, and removes the directory if it is still in its place.
+  // Calls Forget, and removes the directory of the memory if it is still in its place.
   void Remove();
   // Leaves the memory to the next process. Call it when all rows are in RocksDB and nothing changes
-  // any more. `stored` is what RocksDB has.
+  // any more. `stored` is the state that RocksDB has.
   void Leave(const StoreState& stored);
 
  private:
@@ -120,7 +123,7 @@ class PersistentArena {
   const UniqueFd directory_fd_;
   UniqueFd lock_;
   std::vector<std::unique_ptr<UndoLog>> undo_logs_;
-  Mutex mutex_;  // guards the file `state`, too
+  Mutex mutex_;  // also serialises writes of the file `state`
   uint64_t state_lsn_ GRAPHD_GUARDED_BY(mutex_) = 0;
 };
 

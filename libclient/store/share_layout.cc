@@ -22,7 +22,7 @@ const char* WritersText(TensorWriters writers) {
   return writers == TensorWriters::kMany ? "many" : "exclusive";
 }
 
-// Returns whether all partitions own the same rows.
+// Returns whether each partition owns the same rows in `a` as in `b`.
 bool OwnSameRows(const TensorRows& a, const TensorRows& b) {
   if (a.map == b.map) return a.type == b.type;
   const IdMap &first = *a.map, &second = *b.map;
@@ -41,22 +41,24 @@ bool OwnSameRows(const TensorRows& a, const TensorRows& b) {
   return true;
 }
 
-// Returns a checksum of the owners of a mapped book, never 0; 0 for other books.
+// Returns a checksum of the array of owners that a mapped partition book has, which is never 0, or
+// 0 for a book of ranges.
 uint64_t OwnersChecksum(const IdMap& map) {
   const std::span<const int32_t> owners = map.owners();
   if (owners.empty()) return 0;
   return std::max<uint64_t>(XXH3_64bits(owners.data(), owners.size_bytes()), 1);
 }
 
-// Returns the type-wise id of the first row, if the other rows follow it; else -1.
+// Returns the type-wise id of the partition's first row if the ids of its rows are consecutive, or
+// -1 if they are not.
 int64_t FirstId(const TensorRows& rows, PartId part) {
   return rows.map->is_range() ? rows.map->type_begin(part, rows.type) : -1;
 }
 
 }  // namespace
 
-// Returns an empty text for a tensor with rows of its own, because it has no type that could
-// differ.
+// Returns the nodes or edges that have the tensor's rows, in words. Returns an empty text for a
+// tensor whose rows are not those of a type, because it has no type that could differ.
 std::string ShareLayout::RowsOfText(const TensorSpec& spec) const {
   return spec.policy == TensorPolicy::kRange ? "" : PolicyText(meta_->schema, spec);
 }

@@ -13,8 +13,9 @@
 
 namespace graphd::store {
 
-// The mapping of distributed tensors' shares to tables, for the graph and the partitions that are
-// served. Thread-safe: nothing changes after construction.
+// The mapping of shares to tables of the store, for the graph and the partitions that are served. A
+// share is the part of a distributed tensor that belongs to one partition. Thread-safe: nothing
+// changes after construction.
 class ShareLayout {
  public:
   ShareLayout(std::shared_ptr<const GraphMeta> meta, std::vector<PartId> parts)
@@ -36,7 +37,7 @@ class ShareLayout {
   // Returns the rows of a share that was stored earlier. Throws Error(kInvalid) unless the table is
   // a share of the graph that is served, with the same rows.
   TensorRows RowsOfStored(const ShareRecord& record, const TableSpec& table) const;
-  // Returns the id of each row of a stored share; zeros if RowsOfStored rejects it.
+  // Returns the type-wise id of each row of a stored share, or zeros if RowsOfStored rejects it.
   std::vector<int64_t> IdsOf(const TableSpec& table) const;
 
   // Returns the record of a new share.
@@ -44,8 +45,8 @@ class ShareLayout {
                         const TensorRows& rows) const;
   // Returns the description of the table for a new share.
   TableSpec TableFor(const ShareRecord& record, const TensorRows& rows) const;
-  // Throws Error(kOverloaded) if the machine lacks the memory that the table needs at once, before
-  // any row is used.
+  // Throws Error(kOverloaded) if the machine lacks the memory that the table needs when it is
+  // created, before any row is used.
   static void CheckMemoryFor(const TableSpec& table);
   // Throws Error(kInvalid), naming the differences, if an existing tensor differs from the
   // requested one.

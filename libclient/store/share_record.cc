@@ -6,7 +6,8 @@
 
 namespace graphd::store {
 
-// Neither the number nor the tensor's name has a line feed, so names are unique for any job id.
+// Neither the number of the partition nor the tensor's name has a line feed, so different shares
+// have different table names, even if a job id has line feeds.
 std::string TableName(PartId part, const std::string& job_id, const std::string& name) {
   return StrCat(part, '\n', job_id, '\n', name);
 }

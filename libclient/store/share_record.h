@@ -19,9 +19,10 @@ struct ShareRecord {
   std::string holder;    // the job that holds the lease, or empty
   bool filled = true;    // whether the first values are written
   bool loading = false;  // whether a restore from a checkpoint is unfinished
-  // The nodes or edges that have the rows, in words, and a checksum of the owners of a mapped
-  // partition book. With TableSpec::first_id, they show whether the rows belong to another version
-  // of the graph. They are empty and 0 if the tensor was created before graphd stored them.
+  // `rows_of` names the nodes or edges that have the rows, in words. `owners` is a checksum of the
+  // owners of the ids, if the partition book is mapped. With TableSpec::first_id, they show whether
+  // the rows belong to another version of the graph. They are empty and 0 if the tensor was created
+  // before graphd stored them.
   std::string rows_of = {};
   uint64_t owners = 0;
 };

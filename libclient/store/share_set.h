@@ -14,32 +14,34 @@
 
 namespace graphd::store {
 
-// One partition's share of a distributed tensor. `rows`, `table` and the spec and partition in
-// `record` never change; the mutex of the TensorHost guards the rest.
+// One partition's share of a distributed tensor. `rows`, `table`, and the spec and the partition in
+// `record` never change. The mutex of the TensorHost guards the other members, except `pushes`.
 struct HostedShare {
   std::shared_ptr<Table> table;
   TensorRows rows;
   ShareRecord record;
   std::string creator;                  // the job that created it, if this process has seen it
   uint64_t filler = 0;                  // key of the caller that writes the first values, or 0
-  std::string trouble;                  // reason that it can't be used, or empty
+  std::string trouble;                  // why the share can't be used, or empty
   bool of_other_version = false;        // `trouble` is that it belongs to another graph version
   mutable std::atomic<int> pushes = 0;  // pushes that are not done
 };
 
-// The shares of a TensorHost, also those that are being removed. Not thread-safe: the host guards
-// it by its mutex.
+// The shares of a TensorHost, and the names of those that are being removed. Not thread-safe: the
+// host guards it by its mutex.
 class ShareSet {
  public:
   using SharePtr = std::shared_ptr<HostedShare>;
 
   void Add(SharePtr share);
 
-  // Return the share of a table, or the share of a partition of a tensor, which is found by its
-  // name and, unless it is persistent, by its job. Return null if there is no such share.
+  // Find returns the share in a table. FindByName returns a partition's share of the tensor of this
+  // name that is persistent or, if `spec` is not persistent, is owned by the job. Both return null
+  // if there is no such share.
   SharePtr Find(uint32_t table) const;
   SharePtr FindByName(PartId part, const std::string& job, const TensorSpec& spec) const;
-  // Throws Error(kNotFound) unless the share exists and is persistent or the job's own.
+  // Returns the share in a table. Throws Error(kNotFound) unless the share exists, and either is
+  // persistent or belongs to the job.
   SharePtr FindVisible(const std::string& job, uint32_t table) const;
 
   std::vector<SharePtr> All() const;
@@ -50,10 +52,10 @@ class ShareSet {
   // Returns how many shares the job owns or has created.
   size_t CountOf(const std::string& job) const;
 
-  // Removes from the set, and returns, the share of the table, which must be in the set. The caller
-  // must then call EndRemoval for it.
+  // Removes the share in the table from the set, and returns it. The set must have this share. The
+  // caller must then call EndRemoval for it.
   SharePtr BeginRemoval(uint32_t table);
-  // Removes from the set, and returns, all shares that the job owns. The caller must then call
+  // Removes all shares that the job owns from the set, and returns them. The caller must then call
   // EndRemoval for each.
   std::vector<SharePtr> BeginRemovalOf(const std::string& job);
   // Ends the removal of a share. Puts the share back into the set unless it was `removed`.

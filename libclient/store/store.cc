@@ -25,7 +25,8 @@ constexpr double kShortPass = 0.5;  // seconds
 // Returns the part of the memory budget that buffers pages being written to the disk.
 uint64_t BufferBytes(const StoreOptions& options) { return options.memory_bytes / 8; }
 
-// Moves the memory that an earlier process left to the disk, unless this store will take it over.
+// Writes the rows that an earlier process left in memory to the disk, unless this store will take
+// that memory over. Returns the options unchanged.
 StoreOptions WithoutKeptMemory(StoreOptions options) {
   if (options.wants_persistent_arena() || !FileExists(MemoryName::PathIn(options.directory))) {
     return options;
@@ -36,7 +37,8 @@ StoreOptions WithoutKeptMemory(StoreOptions options) {
   before.next_process_follows = [] { return false; };
   if (before.memory_dir.empty()) before.memory_dir = kDefaultMemoryDir;
   { const Store store(std::move(before)); }
-  // If the memory stayed, its rows would be stale when a later process takes them over.
+  // If the memory is still there, this store must not start: it would change the rows on the disk,
+  // and a later process would take over the outdated rows in memory.
   if (FileExists(MemoryName::PathIn(options.directory))) {
     Throw(ErrorCode::kIo, options.directory, ": not all rows of its last server could be moved to ",
           "the disk, see the log; mend that, or start with the options that this server had");
@@ -44,12 +46,13 @@ StoreOptions WithoutKeptMemory(StoreOptions options) {
   return options;
 }
 
-// Finds or creates the memory that survives the process; returns null if the options want none.
-// If somebody has removed it, sets `removed` to its path: acknowledged pushes are lost then.
+// Finds or creates the memory that survives the process, or returns null if the options want none.
+// If somebody has removed the memory of the last server, so that acknowledged pushes are lost, sets
+// `removed` to its path.
 std::unique_ptr<PersistentArena> OpenArena(const StoreOptions& options, const PageDb& db,
                                            std::string* removed) {
   if (!options.wants_persistent_arena()) {
-    PersistentArena::RemoveLeft(options.directory);  // the rows change without that memory
+    PersistentArena::RemoveLeft(options.directory);  // its rows would be outdated later
     return nullptr;
   }
   PersistentArena::Gone gone;
@@ -97,11 +100,12 @@ Store::Store(StoreOptions options)
       now.lsn = pipeline_->Snapshot(&now.clients);
       arena_->WriteState(now);
     }
-    // After a failure, write-back has moved the rows to the disk, and the name is gone.
+    // If the pipeline has failed, write-back has moved the rows to the disk and removed the name of
+    // the memory, which must stay removed.
     if (!pipeline_->failed()) arena_->Announce();
   } else {
-    // This file would name memory that no longer exists. The recovery has stored what was lost with
-    // it.
+    // If this file exists, it names memory that no longer exists. The recovery has stored the loss
+    // as trouble of the tables.
     RemoveFile(MemoryName::PathIn(options_.directory));
   }
   if (!memory_.bounded()) {
@@ -116,7 +120,7 @@ Store::~Store() {
   collapser_.reset();
   write_back_.RequestStop();
   db_.StopWaiting();
-  pipeline_->Stop();  // a cycle that waits for pushes on a full disk continues
+  pipeline_->Stop();  // lets a cycle go on that waits for pushes while the disk is full
   write_back_.Join();
   LogFailure("not everything could be written back", [this] {
     write_back_.RunCycle();
@@ -187,7 +191,8 @@ void Store::Apply(const std::shared_ptr<Table>& table, const Push& push) {
 }
 
 void Store::PrepareCheckpoint() {
-  // Each pass has less to write than the previous one, because fewer pages change meanwhile.
+  // Each pass usually has less to write than the previous one, because fewer pages change during a
+  // shorter pass.
   for (int pass = 0; pass < kMaxPasses; pass++) {
     const Clock::time_point start = Clock::now();
     write_back_.RunCycle();
@@ -225,7 +230,8 @@ std::vector<TableSpec> Store::WriteCheckpoint(const std::string& directory,
   std::vector<CheckpointTable> chosen;
   std::vector<TableSpec> specs;
   for (const std::shared_ptr<Table>& table : tables) {
-    // Descriptions are read after the pages: state that was added meanwhile is all zeros.
+    // Descriptions are read after the pages. If optimiser state was added in between, the pages
+    // lack it, which is right, because it is all zeros.
     TableSpec spec = table->spec();
     spec.attributes = table->attributes();
     chosen.push_back({table->id(), spec, table->row_ids()});

@@ -25,16 +25,16 @@
 //
 //   pages/   RocksDB
 //   log/     the push log (PushLog)
-//   memory   the path of the memory that survives the process (PersistentArena), while it is used
+//   memory   the name of the memory that survives the process (PersistentArena), while it is used
 //
 // Opening a store after a crash (StoreRecovery) loads the pages and replays the log over them. Each
 // page has the sequence number of its last push and skips pushes up to it, so each acknowledged
 // push is applied exactly once, bit for bit. Changed pages are written back in the background
 // (WriteBack).
 //
-// With Durability::kProcess, a `memory_dir` and no memory budget, rows survive the process in a
-// PersistentArena. The log is then only needed for pushes that are not done, and write-back only
-// limits what a crash of the machine loses. Thread-safe.
+// If the options are Durability::kProcess, a `memory_dir` and no memory budget, rows survive the
+// process in a PersistentArena. The log is then needed only for pushes that are not done, and
+// write-back only limits the loss in a crash of the machine. Thread-safe.
 
 namespace graphd::store {
 
@@ -49,9 +49,9 @@ class Store {
   Store& operator=(const Store&) = delete;
 
   // Returns the table of this name, and creates it if it does not exist. Throws Error: kInvalid,
-  // naming the differences, if the table exists and differs (first values and attributes are not
-  // compared, nor the state if `spec` has none); kOverloaded beyond max_tables, or if there is no
-  // memory; kIo.
+  // naming the differences, if the table exists and differs from `spec` (first values and
+  // attributes are not compared, nor is the optimiser state if `spec` has none); kOverloaded if
+  // there are max_tables tables already, or if there is no memory; kIo.
   std::shared_ptr<Table> OpenTable(const TableSpec& spec);
   // Throws Error(kNotFound).
   std::shared_ptr<Table> FindTable(const std::string& name) const { return catalog_.Find(name); }
@@ -72,8 +72,9 @@ class Store {
   void DropTable(const std::string& name);
 
   // Submits a push as Pipeline::Submit does, and fills in `push.table` and `push.lsn`. While pushes
-  // are held, the push waits, and errors are reported to `done`. Throws Error(kCorrupt) for a table
-  // with trouble, unless the push is of UpdateKind::kLoad.
+  // are held (HoldPushes), the push waits, and errors are reported to `done`. Throws
+  // Error(kCorrupt) if TroubleOf returns a text for the table, unless the push is of
+  // UpdateKind::kLoad.
   void Submit(const std::shared_ptr<Table>& table, Push push, Pipeline::Done done);
   // Submits a push and waits until it is done. Throws its error if it fails.
   void Apply(const std::shared_ptr<Table>& table, const Push& push);
@@ -97,12 +98,12 @@ class Store {
     catalog_.SetTroubles({{table.id(), why}});
   }
 
-  // A checkpoint is made by PrepareCheckpoint, HoldPushes and WriteCheckpoint; then the hold is
-  // released. For a consistent checkpoint of several stores, hold the pushes of all before writing
-  // the first.
+  // To make a checkpoint, call PrepareCheckpoint, HoldPushes and WriteCheckpoint, and then release
+  // the hold. For a consistent checkpoint of several stores, hold the pushes of all of them before
+  // you write the first one.
   //
-  // Writes pages back at full speed while pushes go on, until little is left to write. Throws as
-  // WriteBackNow.
+  // PrepareCheckpoint writes pages back at full speed while pushes go on, until little is left to
+  // write. Throws as WriteBackNow.
   void PrepareCheckpoint();
   // Makes new pushes wait, and waits until earlier ones are done. The hold must be released before
   // the store is destroyed, and expires at the limits in `options`. Throws what WriteBarrierHold
@@ -112,11 +113,12 @@ class Store {
   std::chrono::milliseconds TimeToNextHold(const std::string& job) const {
     return barrier_->TimeToNextHold(job);
   }
-  // Writes the current rows of these tables into a new directory, for CheckpointReader. All of it
-  // is on the disk on return. The parent directory exists; on another file system than the store's,
-  // files are copied and not linked. Returns the descriptions of the tables. Throws Error:
-  // kDeadline if the hold has expired, kNotFound, kCorrupt for a table with trouble, kIo,
-  // kOverloaded if the disk is full; part of the directory may exist then.
+  // Writes the current rows of these tables into a new directory, which a CheckpointReader can
+  // read. All files are on the disk on return. If the directory is on the file system of the store,
+  // files are linked, and otherwise they are copied. Its parent directory must exist. Returns the
+  // descriptions of the tables. Throws Error: kDeadline if the hold has expired; kNotFound;
+  // kCorrupt for a table with trouble; kIo; kOverloaded if the disk is full. After an error, a part
+  // of the directory may exist.
   std::vector<TableSpec> WriteCheckpoint(const std::string& directory,
                                          const std::vector<std::string>& tables,
                                          const WriteBarrierHold& hold);
@@ -130,10 +132,10 @@ class Store {
   Status status() const;
   // Returns the approximate bytes that the table takes in RocksDB's files.
   uint64_t StoredBytes(const Table& table) const { return db_.BytesOfTable(table.id()); }
-  // Returns why pushes wait or fail or write-back fails, or an empty text.
+  // Returns why pushes wait or fail, or why write-back fails, or an empty text if all is well.
   std::string trouble() const;
-  // Returns the damage that recovery found, such as unreadable pages and lost pushes, a message
-  // each.
+  // Returns one message for each damage that recovery found, such as an unreadable page or lost
+  // pushes.
   const std::vector<std::string>& damage() const noexcept { return damage_; }
 
  private:

@@ -10,8 +10,8 @@
 namespace graphd::store {
 
 enum class Durability : uint8_t {
-  // There is no log. Pushes since the last write-back are lost when the process ends, and pages
-  // that were written back may have the pushes up to different times.
+  // There is no log. If the process crashes or is killed, pushes since the last write-back are
+  // lost, and of two pages that were written back, one may have later pushes than the other.
   kNone,
   // Acknowledged pushes survive the end of the process, kill -9 included. After a crash of the
   // machine, rows have the values that one of the last write-backs has stored.
@@ -32,17 +32,17 @@ struct StoreOptions {
   uint64_t log_segment_bytes = uint64_t{64} << 20;
   uint64_t max_log_bytes = uint64_t{4} << 30;
   // Interval between write-back cycles; a cycle starts earlier if the log is half full. 0 means 30
-  // seconds, or five minutes with persistent memory, where only a crash of the machine needs the
-  // disk.
+  // seconds, or five minutes with a PersistentArena, because rows on the disk are then needed only
+  // after a crash of the machine.
   double write_back_seconds = 0;
   uint64_t write_back_rate = uint64_t{100} << 20;  // bytes per second; more if the log is half full
-  // Memory budget for rows and states of all tables; an eighth of it buffers pages being written to
-  // the disk. 0 means no limit. What does not fit stays in RocksDB only. All pages of a push must
-  // fit at the same time; a single page is always admitted. Budgets below 64 MiB are exceeded
-  // somewhat.
+  // Memory budget for rows and optimiser states of all tables; an eighth of it buffers pages that
+  // are being written to the disk. 0 means no limit. Pages that do not fit are only in RocksDB. All
+  // pages of a push must fit at the same time; a single page is always admitted. Budgets below 64
+  // MiB are exceeded somewhat.
   uint64_t memory_bytes = 0;
-  // A tmpfs for memory that survives the process (PersistentArena). Empty: memory is freed with the
-  // process.
+  // The directory, in a tmpfs, of memory that survives the process (PersistentArena). If it is
+  // empty, memory is freed when the process ends.
   std::string memory_dir;
   // Returns whether another process follows this process at once, so that memory in `memory_dir` is
   // left to it. Called when the store is destroyed.

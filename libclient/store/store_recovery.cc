@@ -12,10 +12,11 @@
 namespace graphd::store {
 namespace {
 
-// A log in memory is truncated when it has more segments than this.
+// A log in memory is truncated when it is larger than this number of segments.
 constexpr uint64_t kSegmentsToTrim = 2;
 constexpr uint64_t kMemorySegmentBytes = uint64_t{16} << 20;
-// Segments kept for a log in memory: those that are truncated, the one being written and one more.
+// The number of segments for which a log in memory keeps memory: those that are to be truncated,
+// the one that is being written, and one more.
 constexpr size_t kMemorySegments = kSegmentsToTrim + 2;
 
 }  // namespace
@@ -34,7 +35,8 @@ uint64_t StoreRecovery::trim_bytes() const noexcept {
   return kSegmentsToTrim * std::min(options_.log_segment_bytes, kMemorySegmentBytes);
 }
 
-// With a PersistentArena, the log need not survive more than the arena does, and is stored in it.
+// Opens the log in the directory of the store or, if `in_memory`, in that of the PersistentArena. A
+// log for rows in the arena need not survive anything that the arena does not survive.
 std::unique_ptr<PushLog> StoreRecovery::OpenLog(bool in_memory) const {
   PushLog::Options options{options_.log_segment_bytes, options_.durability == Durability::kPower,
                            in_memory};
@@ -49,12 +51,13 @@ void StoreRecovery::Run() {
   const StoreState state = kept_ ? arena_->ReadState() : written;
   clients_ = ClientTable(state.clients);
   log_ = OpenLog(kept_);
-  // Without these, a loss of power could remove the directory entries of pages/ and log/, and all
-  // files below them.
+  // Without these calls, the directory entries of pages/ and log/, and with them all files below,
+  // could be missing after a loss of power.
   SyncDirectory(options_.directory);
   SyncDirectory(DirName(options_.directory));
   ReplayLog(state.lsn, pages_lsn);
-  // The old log stays until all of it is in RocksDB.
+  // New rows are in new memory, and so is their log. The old log stays until RocksDB has all pushes
+  // in it.
   if (arena_ != nullptr && !kept_) {
     old_log_ = std::exchange(log_, OpenLog(/*in_memory=*/true));
     log_->AdvanceTo(old_log_->last_lsn());
@@ -101,15 +104,16 @@ uint64_t StoreRecovery::RecoverTables(const StoreState& written) {
   return pages_lsn;
 }
 
-// Adds damage that concerns all tables.
+// Adds damage that concerns all tables to damage_, and to `lost` for each table that `lost` does
+// not have yet.
 void StoreRecovery::ReportLost(const std::string& what, std::map<uint32_t, std::string>& lost) {
   damage_.push_back(what);
   for (const auto& table : catalog_.All()) lost.emplace(table->id(), what);
 }
 
-// Tables that were being changed when the earlier process ended get trouble if an undo log is
-// damaged. The trouble is on the disk before the pages' locks are released, because only these
-// locks show which pages were being changed.
+// If an undo log is damaged, stores a trouble for each table that was being changed when the
+// earlier process ended, unless `lost` has the table. The trouble must be on the disk before the
+// pages' locks are released, because only these locks show which pages were being changed.
 void StoreRecovery::ReportUndoDamage(const std::map<uint32_t, std::string>& lost) {
   const std::string damage = arena_->UndoDamage();
   if (damage.empty()) return;
@@ -147,7 +151,7 @@ void StoreRecovery::TakeOverArena(const StoreState& written,
       damage_.push_back(StrCat(NamedTable(spec.name), ": its memory was kept, but ", error.what(),
                                "; its rows are as of the last write-back"));
       lost[table->id()] = damage_.back();
-      catalog_.SetTroubles({{table->id(), damage_.back()}});  // before the files are made again
+      catalog_.SetTroubles({{table->id(), damage_.back()}});  // before Add makes the files again
       uint64_t ignored = 0;
       LoadPages(*catalog_.Add(table->id(), spec, /*kept=*/false), ignored);
     }
@@ -185,7 +189,8 @@ void StoreRecovery::ReplayLog(uint64_t state_lsn, uint64_t pages_lsn) {
     replayed_++;
   });
   const uint64_t log_lsn = log_->last_lsn();
-  // Rows in memory only have pushes that are in the log, or that `state_lsn` covers.
+  // A push in rows that were kept in memory is also in the log, or is not later than `state_lsn`,
+  // unless a part of the log is lost.
   const bool is_short = kept_lsn_ > std::max(last_lsn, log_lsn);
   log_damaged_ = tail.lost_after != 0 || gap || is_short;
   if (gap) {
@@ -203,18 +208,18 @@ void StoreRecovery::ReplayLog(uint64_t state_lsn, uint64_t pages_lsn) {
   }
   if (log_damaged_) log_->KeepAll();
   const uint64_t next = std::max({last_lsn, tail.lost_after, pages_lsn, kept_lsn_});
-  // Pages may be ahead of the log if a part of it was lost; no sequence number that a page has is
-  // used again. If that leaves a gap after the old segments, they must be removed, because the gap
-  // would look like damage.
+  // Pages may have later pushes than the log if a part of the log was lost. New pushes get sequence
+  // numbers that no page has. If this leaves a gap after the old segments, they must be removed,
+  // because the gap would look like damage.
   const bool ahead = pages_lsn > std::max(last_lsn, log_lsn) || (next > log_lsn && !log_->empty());
   log_->AdvanceTo(next);
-  // The log is truncated later, and then only the stored troubles tell of the loss.
+  // The log is truncated later, and then only the stored troubles show what was lost.
   catalog_.SetTroubles(lost);
   must_write_back_ = log_damaged_ || options_.durability == Durability::kNone || ahead;
 }
 
 // Applies a push while nothing else uses the table. With a memory budget, one page is loaded at a
-// time, because the pages of the push need not all fit.
+// time, because the pages of the push may not all fit into memory at once.
 void StoreRecovery::Replay(Table& table, const Push& push, Table::Scratch& scratch) {
   RowOrder order(push.rows.size());
   order.Sort(push.rows, table.spec().rows);

@@ -16,12 +16,13 @@
 
 namespace graphd::store {
 
-// The recovery of a store when it is opened: loads the tables from RocksDB, or takes over the
-// memory of an earlier process, and replays the push log. One thread.
+// The recovery of a store when it is opened. It loads the tables from RocksDB, or takes over the
+// memory of an earlier process, and replays the push log. Only one thread uses it.
 class StoreRecovery {
  public:
-  // All arguments outlive it. `arena` is null if memory is freed with the process.
-  // `removed_memory` is the path of the last server's memory if somebody has removed it.
+  // All arguments outlive the recovery. `arena` is null if memory is freed when the process ends.
+  // `removed_memory` is the path of the last server's memory if somebody has removed that memory,
+  // and otherwise empty.
   StoreRecovery(const StoreOptions& options, MemoryBudget& memory, PersistentArena* arena,
                 TableCatalog& catalog, const std::string& removed_memory);
 
@@ -33,18 +34,18 @@ class StoreRecovery {
   std::unique_ptr<PushLog> TakeLog() { return std::move(log_); }
   ClientTable TakeClients() { return std::move(clients_); }
   uint64_t replayed() const noexcept { return replayed_; }
-  // Unreadable pages and lost pushes, a message each.
+  // Returns one message for each unreadable page and for each loss of pushes.
   const std::vector<std::string>& damage() const noexcept { return damage_; }
 
-  // Returns whether all pages must be written back before the first push. If so, the caller then
-  // calls RetireReplayedLog; otherwise a later recovery would replay the same log over later
-  // pushes.
+  // Returns whether all pages must be written back before the first push. If so, the caller writes
+  // them back and then calls RetireReplayedLog. Without that call, a later recovery would replay
+  // the same log over later pushes.
   bool must_write_back() const noexcept { return must_write_back_; }
-  // Renames the segments that were replayed if they are damaged, and removes them otherwise. `log`
-  // is the log that TakeLog returned. Throws Error(kIo).
+  // Removes the segments of the log that was replayed, or renames them if that log is damaged.
+  // `log` is the log that TakeLog returned. Throws Error(kIo).
   void RetireReplayedLog(PushLog& log);
 
-  // The size beyond which a log in memory is truncated.
+  // Returns the size beyond which a log in memory is truncated.
   uint64_t trim_bytes() const noexcept;
 
  private:

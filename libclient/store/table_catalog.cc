@@ -142,7 +142,8 @@ void TableCatalog::Drop(const Table& table) {
   if (!by_id().contains(id)) {  // another call has dropped it
     Throw(ErrorCode::kNotFound, "there is no ", NamedTable(name), " any more");
   }
-  // Steps that may fail come first: a half dropped table would accept pushes and lose them.
+  // Steps that may fail come before the table is removed from the maps. If one of them failed
+  // later, a table that write-back no longer finds would accept pushes and lose them.
   troubles_.Set(id, "");
   db_.RemoveText(TableKey(id));
   db_.RemoveTable(id);

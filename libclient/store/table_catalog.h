@@ -23,12 +23,13 @@ namespace graphd::store {
 // their descriptions in RocksDB. Thread-safe. Its mutexes are taken after WriteBack::Exclusive.
 class TableCatalog {
  public:
-  // All arguments outlive the catalog. `arena` is null if memory is freed with the process. Throws
-  // Error(kCorrupt) or Error(kIo).
+  // All arguments outlive the catalog. `arena` is null if memory is freed when the process ends.
+  // Throws Error(kCorrupt) or Error(kIo).
   TableCatalog(const StoreOptions& options, PageDb& db, MemoryBudget& memory,
                PersistentArena* arena);
 
-  // See Store::OpenTable, FindTable, tables, AddState and SetAttributes. Open sets `created`.
+  // See Store::OpenTable, FindTable, tables, AddState and SetAttributes. Open also sets `created`
+  // to whether it has created the table.
   std::shared_ptr<Table> Open(const TableSpec& spec, bool* created);
   std::shared_ptr<Table> Find(const std::string& name) const;
   std::vector<std::shared_ptr<Table>> All() const;
@@ -50,8 +51,8 @@ class TableCatalog {
   // Returns the state of the store as RocksDB has it. Throws Error(kCorrupt) or Error(kIo).
   StoreState ReadState() const { return StateIn(db_); }
   static StoreState StateIn(const PageDb& db);
-  // Puts the state into RocksDB, with the next table id, which is also stored in `state`. It is on
-  // the disk after the next flush. Throws Error(kIo).
+  // Sets `state.next_id` to the id of the next table, and puts the state into RocksDB. It is on the
+  // disk after the next flush. Throws Error(kIo).
   void WriteState(StoreState& state);
 
   // These functions are only for the recovery, which uses one thread. StoredSpecs returns the
@@ -91,8 +92,8 @@ class TableCatalog {
   Mutex specs_mutex_ GRAPHD_ACQUIRED_BEFORE(state_mutex_, tables_mutex_){Mutex::kHeldLong};
   // Serialises changes of the StoreState in RocksDB.
   Mutex state_mutex_ GRAPHD_ACQUIRED_BEFORE(tables_mutex_){Mutex::kHeldLong};
-  // Pushes take it, so its holder never waits for the disk. The maps only change while specs_mutex_
-  // is held, too.
+  // Pushes take this mutex, so its holder never waits for the disk. The maps change only while
+  // specs_mutex_ is held, too.
   mutable SharedMutex tables_mutex_;
   TablesByName by_name_ GRAPHD_GUARDED_BY(tables_mutex_);
   TablesById by_id_ GRAPHD_GUARDED_BY(tables_mutex_);

@@ -29,7 +29,7 @@ bool WaitForPushes(const TensorHost::Share& share) {
   return true;
 }
 
-// Returns the text for the end of a message.
+// Returns the reason as the end of a message, or an empty text if there is no reason.
 std::string Because(const std::string& why) { return why.empty() ? "" : ": " + why; }
 
 std::string HalfLoaded(const ShareRecord& record) {
@@ -143,7 +143,8 @@ TensorHost::Opened TensorHost::Open(const Caller& caller, PartId part, TensorSpe
   MutexLock lock(mutex_);
   MutableShare share = shares_.FindByName(part, caller.job, spec);
   if (share) {
-    // Without `create`, the caller may want to drop the share, or to restore it again.
+    // Without `create`, the share is not checked, because the caller may want to drop it, or to
+    // restore it again.
     if (create) {
       if (!share->trouble.empty()) Throw(ErrorCode::kCorrupt, share->trouble);
       if (const std::string why = layout.WhyUnsuited(share->record, share->rows); !why.empty()) {
@@ -222,8 +223,8 @@ void TensorHost::SetLoading(const std::string& job, uint32_t table, bool loading
   if (!share->trouble.empty()) Throw(ErrorCode::kCorrupt, share->trouble);
   leases_.CheckMayWrite(share->record, job);
   if (!loading) {
-    // The restore has replaced rows that were lost. The share stays unusable until it is no longer
-    // marked as loading.
+    // The restore has replaced the rows that were lost, so the trouble is removed. The share can't
+    // be used before SaveLoading has removed the mark of the restore, too.
     lock.Unlock();
     opened_store().SetTrouble(*share->table, "");
     lock.Lock();
@@ -232,7 +233,8 @@ void TensorHost::SetLoading(const std::string& job, uint32_t table, bool loading
   SaveLoading(*share, loading);
   lock.Unlock();
   changing.Unlock();
-  // An earlier push must not be applied to a row that was loaded; later pushes are rejected.
+  // At the beginning of a restore, earlier pushes must be done, because they must not be applied to
+  // a row that was loaded. Later pushes are rejected.
   if (!loading || WaitForPushes(*share)) return;
   changing.Lock();
   lock.Lock();
@@ -253,8 +255,8 @@ void TensorHost::SaveLoading(Share& share, bool loading) {
 void TensorHost::Submit(const std::string& job, const SharePtr& share, Push push,
                         Pipeline::Done done) {
   {
-    // The lease may have ended since FindToWrite. From here on no other job gets it until the push
-    // is done, even if the push waits for a checkpoint.
+    // The lease may have ended since FindToWrite, so it is checked again. From here on, no other
+    // job gets it until the push is done, even if the push waits for a checkpoint.
     const MutexLock lock(mutex_);
     if (push.rule.kind != UpdateKind::kLoad) CheckUsable(*share);
     leases_.CheckMayWrite(share->record, job);
@@ -285,7 +287,8 @@ bool TensorHost::Lease(const std::string& job, uint32_t table, bool hold) {
   }
   record.holder = hold ? job : "";
   SaveRecord(*share, record);
-  // The job may have left while the record was written, when it was not the holder yet.
+  // The job may have left while the record was written. It was not the holder then, so leases_ did
+  // not note when it left.
   if (hold) leases_.Watch(job);
   return true;
 }
@@ -321,9 +324,9 @@ void TensorHost::Drop(const std::string& job, uint32_t table) {
   Remove({share});
 }
 
-// Drops the tables of shares that were taken out of shares_. Shares whose tables can't be dropped
-// are put back, and the first error is thrown. The store waits for write-back, which may take
-// minutes, or for ever if the disk is full, so no mutex is held.
+// Drops the tables of shares that were taken out of shares_. Puts shares whose tables can't be
+// dropped back, and throws the first error. No mutex is held while a table is dropped, because the
+// store waits for write-back then, which may take minutes, or for ever if the disk is full.
 void TensorHost::Remove(const std::vector<MutableShare>& shares) {
   std::optional<Error> failure;
   for (const MutableShare& share : shares) {
@@ -340,14 +343,15 @@ void TensorHost::Remove(const std::vector<MutableShare>& shares) {
   if (failure) throw Error(*failure);
 }
 
-// Stores the record on the disk, and then in the share.
+// Stores the record on the disk, and then in the share. May change only the members of the record
+// that are assigned below.
 void TensorHost::SaveRecord(Share& share, const ShareRecord& record) {
   {
     const MutexUnlock unlocked(mutex_);
     opened_store().SetAttributes(share.table, EncodeRecord(record));
   }
-  // Assigns only the members that can differ. All others never change, and other threads read them
-  // without the mutex.
+  // Only the members that can differ are assigned. The other members of a record never change, and
+  // other threads read them without the mutex.
   share.record.holder = record.holder;
   share.record.filled = record.filled;
   share.record.loading = record.loading;
@@ -375,7 +379,8 @@ void TensorHost::OnCallerLeft(uint64_t key) {
   }
 }
 
-// Ends the leases and the tensors of jobs that have been gone for too long.
+// Ends the leases, and deletes the tensors, of jobs that have been gone for too long. Runs on the
+// thread sweeper_.
 void TensorHost::Sweep() {
   const WatchedThread watched("leases");
   MutexLock lock(mutex_);
@@ -419,7 +424,7 @@ void TensorHost::EndJob(const std::string& job) {
 void TensorHost::EndLeases(const std::string& job) {
   MutexLock lock(mutex_);
   for (const MutableShare& share : shares_.LeasedBy(job)) {
-    if (!leases_.HasLeft(job)) return;  // the job has attached again
+    if (!leases_.HasLeft(job)) return;  // the job has connected again
     ShareRecord record = share->record;
     record.holder.clear();
     SaveRecord(*share, record);

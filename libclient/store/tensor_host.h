@@ -14,11 +14,12 @@
 #include "store/share_set.h"
 #include "store/store.h"
 
-// The distributed tensors of one process: the shares of its partitions, each of which is a table of
-// the store, and their owners. A tensor belongs to a job and is deleted some time after the job has
-// left; or it is persistent, and is written by one job at a time, which holds a lease, or by all
-// jobs. All of this is stored with the tables and known again after a restart. graphd has one
-// TensorHost, and so has a trainer in standalone mode. Thread-safe.
+// The distributed tensors of one process: the shares of the partitions that it serves, each of
+// which is a table of the store, and their owners. A tensor either belongs to a job, and is deleted
+// some time after the job has left, or is persistent. A persistent tensor is written by all jobs,
+// or by one job at a time, which holds a lease. All of this is stored with the tables and known
+// again after a restart. graphd has one TensorHost, and so has a trainer in standalone mode.
+// Thread-safe.
 
 namespace graphd::store {
 
@@ -26,10 +27,10 @@ class TensorHost {
  public:
   struct Options {
     StoreOptions store;          // its directory is created with the first tensor
-    double lease_seconds = 5;    // time that a lease outlives its job, which may reconnect
-    double orphan_seconds = 60;  // time that tensors outlive the job that owns them
-    // The maximum number of shares that one job may create, fewer than StoreOptions::max_tables, so
-    // that some are left for other jobs.
+    double lease_seconds = 5;    // time for which a lease is kept after its job has left
+    double orphan_seconds = 60;  // time for which tensors are kept after their job has left
+    // The maximum number of shares that one job may create. It should be less than
+    // StoreOptions::max_tables, so that other jobs can create shares, too.
     size_t max_shares_of_job = 1024;
   };
 
@@ -40,7 +41,8 @@ class TensorHost {
   struct Caller {
     std::string job;
     uint64_t key = 0;
-    // The version of the graph that the job uses; null: the version that the host was made with.
+    // The version of the graph that the job uses, or null for the version that the host was made
+    // with.
     std::shared_ptr<const GraphMeta> meta = nullptr;
   };
 
@@ -51,15 +53,15 @@ class TensorHost {
   TensorHost& operator=(const TensorHost&) = delete;
 
   const GraphMeta& meta() const noexcept { return layout_.meta(); }
-  // Returns whether reading and writing rows may wait for memory. If so, do it on a thread that no
-  // other work depends on.
+  // Returns whether reading and writing rows may wait for memory. If so, read and write them on a
+  // thread that no other work depends on.
   bool memory_is_bounded() const noexcept { return options_.store.memory_bytes != 0; }
 
   // Handle the opening of a job's first connection, and the closing of its last one.
   void OnJobJoined(const std::string& job);
   void OnJobLeft(const std::string& job);
-  // Drops the tensors and the leases of a job that has left, soon and not only after the usual
-  // times, because the job can't come back.
+  // Lets the sweeper end the leases and delete the tensors of a job that has left, without the
+  // usual wait (lease_seconds, orphan_seconds), because the job can't come back.
   void OnJobEnded(const std::string& job);
   // Handles the closing of a connection.
   void OnCallerLeft(uint64_t key);
@@ -70,61 +72,67 @@ class TensorHost {
     bool filling = false;  // another caller writes the first values
   };
   // Opens a share. With `create`, creates the share if it does not exist, and checks that an
-  // existing share matches `spec`; otherwise only the name and the persistence in `spec` are used.
-  // A tensor that was created with another version of the graph, whose rows differ from those of
-  // the caller's version, can't be used by this caller. Throws Error: kInvalid, naming the
+  // existing share matches `spec`. Without it, only the name and the persistence in `spec` are
+  // used. With `create`, a caller can't open a tensor that was created with another version of the
+  // graph if its rows differ from those of the caller's version. Throws Error: kInvalid, naming the
   // differences or the mistake; kNotFound; kCorrupt for a share that can't be used; kOverloaded if
   // the job has created too many shares; kUnavailable while the tensor is being dropped; and what
   // Store::OpenTable throws.
   Opened Open(const Caller& caller, PartId part, TensorSpec spec, bool create, bool caller_fills);
   // Records that the caller has written the first values. Throws Error(kDenied) if another caller
-  // writes them now, because this caller had lost its connection.
+  // writes them now, which can happen after this caller has lost its connection.
   void Filled(const Caller& caller, uint32_t table);
   // Records that the caller will not write the first values, so that another caller may write them.
   void GiveUpFilling(const Caller& caller, uint32_t table) noexcept;
 
-  // Return a share for reading or writing. Throw Error: kNotFound if the job can't see it, kCorrupt
-  // if it can't be used; for writing also what Lease throws, and kDenied if the job needs the lease
-  // and does not hold it.
+  // FindToRead and FindToWrite return a share for reading or writing its rows. They throw Error:
+  // kNotFound if the job can't see the share, kCorrupt if the share can't be used. FindToWrite also
+  // throws kDenied if the job needs the lease and does not hold it, or kUnavailable while the job
+  // that holds the lease has left but may come back.
   SharePtr FindToRead(const std::string& job, uint32_t table) const;
-  // `loads` tells that the share is for a push of UpdateKind::kLoad. A share that is being restored
-  // accepts only such pushes, and other shares accept none of them.
+  // `loads` is true if the share is for a push of UpdateKind::kLoad. A share that is being restored
+  // accepts only such pushes. For another share, FindToWrite then throws Error(kInvalid).
   SharePtr FindToWrite(const std::string& job, uint32_t table, bool loads = false) const;
 
-  // Submits a push as Store::Submit does, to a share that FindToWrite returned. Throws if the job
-  // has lost the lease since then, or the share is being restored.
+  // Submits a push as Store::Submit does, to a share that FindToWrite returned. Throws Error if the
+  // job has lost the lease since then, or if a restore of the share has begun.
   void Submit(const std::string& job, const SharePtr& share, Push push, Pipeline::Done done);
   // See Store::LastSequence.
   uint64_t LastSequence(const ClientId& client) const {
     return opened_store().LastSequence(client);
   }
 
-  // Takes (`hold`) or returns the job's lease of the share. Returns false if nothing changes.
-  // Throws Error: kDenied, naming the job that holds the lease; kUnavailable while that job has
-  // left but may come back, or its pushes are not done.
+  // Takes the lease of the share for the job if `hold`, and otherwise gives the job's lease up.
+  // Returns false if nothing changes. Throws Error: kDenied, naming the job that holds the lease;
+  // kUnavailable while that job has left but may come back, or while pushes of the job that held
+  // the lease before are not done.
   bool Lease(const std::string& job, uint32_t table, bool hold);
-  // Calls Store::AddState, and returns the table. The preparation of its memory may not have ended
-  // yet (kLongestPreparation). Throws what AddState throws, and Error(kDenied) while another job
-  // may write the share.
+  // Calls Store::AddState, and returns the table. Its memory may not be fully prepared yet; a
+  // caller may wait for that (kLongestPreparation). Throws what AddState throws; Error(kDenied)
+  // while another job holds the lease of the share, or Error(kUnavailable) while that job has left
+  // but may come back; and Error(kCorrupt) for a share that can't be used.
   std::shared_ptr<const Table> PrepareState(const std::string& job, uint32_t table,
                                             OptimizerState state);
-  // Marks the beginning or the end of a restore from a checkpoint. In between, the share can't be
-  // used for anything else, even after a restart. At the beginning, waits until earlier pushes are
-  // done. Throws what FindToWrite throws, and Error(kUnavailable) if these pushes are not done
-  // after a minute.
+  // Marks the beginning (`loading`) or the end of a restore from a checkpoint. In between, the
+  // share can't be used for anything else, even after a restart of this process. At the beginning,
+  // waits until earlier pushes are done. Throws what FindToWrite throws, and Error(kUnavailable) if
+  // these pushes are not done after a minute.
   void SetLoading(const std::string& job, uint32_t table, bool loading);
-  // Deletes the share. Waits for write-back. Throws Error: kNotFound, kDenied while another job may
-  // write it, kIo.
+  // Deletes the share. Waits until no write-back cycle runs. Throws Error: kNotFound; kDenied while
+  // another job holds the lease of the share, or kUnavailable while that job has left but may come
+  // back; kIo.
   void Drop(const std::string& job, uint32_t table);
 
-  // Return the shares that the job can see, and all shares. With `meta`, shares whose rows differ
-  // from the rows of this version of the graph are returned with trouble.
+  // List returns the shares that the job can see, and ListAll returns all shares. With `meta`, a
+  // share whose rows differ from the rows of that version of the graph is returned with a trouble
+  // that says so.
   std::vector<TensorShare> List(const std::string& job,
                                 const std::shared_ptr<const GraphMeta>& meta = nullptr) const;
   std::vector<TensorShare> ListAll(const std::shared_ptr<const GraphMeta>& meta = nullptr) const;
-  // Returns all shares and where their rows are. Looks at each page of each table.
+  // Returns, for each share, how many bytes of its rows are in memory and on the disk. Looks at
+  // each page of each table.
   std::vector<ShareMemory> Memory() const;
-  // Returns why pushes wait or fail or write-back fails; empty if all is well.
+  // Returns why pushes wait or fail, or why write-back fails, or an empty text if all is well.
   std::string trouble() const;
   // Writes all changed rows back at full speed; status() shows the progress. Throws as
   // Store::WriteBackNow.
@@ -134,8 +142,8 @@ class TensorHost {
   // Returns the status of the store, or nothing before the first tensor was created.
   std::optional<StoreStatus> status() const;
 
-  // Returns the store for checkpoints, and opens it if it is not open. It lives as long as the
-  // host. Throws as the constructor of Store.
+  // Returns the store, which checkpoints need, and opens it if it is not open. It lives as long as
+  // the host. Throws as the constructor of Store.
   Store& store();
 
  private:
@@ -150,7 +158,7 @@ class TensorHost {
   void EndExpiredJobs();
   void EndJob(const std::string& job) GRAPHD_EXCLUDES(changes_mutex_, mutex_);
   void Sweep() GRAPHD_EXCLUDES(changes_mutex_, mutex_);
-  // Both functions release mutex_ while they write to the disk.
+  // SaveRecord and SaveLoading release mutex_ while they write to the disk.
   void SaveRecord(Share& share, const ShareRecord& record) GRAPHD_REQUIRES(changes_mutex_, mutex_);
   void SaveLoading(Share& share, bool loading) GRAPHD_REQUIRES(changes_mutex_, mutex_);
   void Adopt(const std::shared_ptr<Table>& table) GRAPHD_REQUIRES(mutex_);
@@ -170,8 +178,8 @@ class TensorHost {
   bool has_store() const GRAPHD_REQUIRES(changes_mutex_) GRAPHD_NO_THREAD_SAFETY_ANALYSIS {
     return store_ != nullptr;
   }
-  // Returns the store without a lock, for callers who have found a share, or opened the store:
-  // store_ was set before and never changes again.
+  // Returns the store without a lock. Callers have found a share or opened the store, so they know
+  // that store_ is set, and it never changes again.
   Store& opened_store() const GRAPHD_NO_THREAD_SAFETY_ANALYSIS { return *store_; }
 
   const ShareLayout layout_;
@@ -184,7 +192,7 @@ class TensorHost {
   const ShareLayout* creating_ GRAPHD_GUARDED_BY(changes_mutex_) = nullptr;
   mutable Mutex mutex_;  // never held while waiting for the disk
   CondVar wake_;
-  // It is set once, by a thread that also holds changes_mutex_.
+  // Null until the store is opened. It is set once, by a thread that also holds changes_mutex_.
   std::unique_ptr<Store> store_ GRAPHD_GUARDED_BY(mutex_);
   ShareSet shares_ GRAPHD_GUARDED_BY(mutex_);
   JobLeases leases_ GRAPHD_GUARDED_BY(mutex_);

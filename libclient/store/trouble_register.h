@@ -10,7 +10,8 @@
 namespace graphd::store {
 
 // The reasons why tables can't be trusted, such as lost pushes or an unfinished restore. They are
-// stored in RocksDB and survive a restart. Thread-safe, but one thread at a time changes it.
+// stored in RocksDB and survive a restart. Thread-safe, but only one thread at a time may call Load
+// or Set.
 class TroubleRegister {
  public:
   // `db` outlives the register.

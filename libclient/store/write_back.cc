@@ -19,7 +19,8 @@ namespace {
 // Default intervals between cycles.
 constexpr double kSeconds = 30, kSecondsWithPersistentArena = 300;
 constexpr auto kCheckInterval = std::chrono::seconds(1);  // checks of a PersistentArena
-// The wait after a cycle that failed: a shortage of space or descriptors may have passed by then.
+// The wait after a cycle that failed, perhaps because of a passing shortage of space or
+// descriptors.
 constexpr std::chrono::steady_clock::duration kRetryInterval = std::chrono::seconds(10);
 constexpr uint64_t kBatchBytes = uint64_t{4} << 20;  // bytes of pages that are written together
 
@@ -61,8 +62,9 @@ void WriteBack::RunCycle() {
 }
 
 void WriteBack::WriteAll() {
-  // A page must not be in RocksDB with a push that the log does not have: the push would be sent
-  // again, and applied twice.
+  // RocksDB must not get a page with a push that the log does not have: after a crash, the client
+  // would send the push again, and it would be applied twice. So WaitForState waits until the log
+  // has the pushes so far, and WriteTable waits for later ones.
   const bool had_failed = pipeline_->failed();
   StoreState state = pipeline_->WaitForState();
   uint64_t changed = 0;
@@ -70,8 +72,9 @@ void WriteBack::WriteAll() {
   flushed_ = false;
   written_ = 0;
   total_ = changed;
-  // After a failure, pages may have parts of pushes that were not acknowledged. A client sends
-  // those again, and RocksDB must not have any of them.
+  // After a failure, pages may have parts of pushes that were not acknowledged. Clients send these
+  // pushes again, and RocksDB must not have any of them. So pages with a push after the table's
+  // last good one are not written.
   const bool rescues = arena_ != nullptr && had_failed;
   std::map<uint32_t, std::string> left_out;
   for (const std::shared_ptr<Table>& table : catalog_.All()) {
@@ -90,8 +93,8 @@ void WriteBack::WriteAll() {
     arena_->CheckInPlace();
   } catch (const Error& error) {
     pipeline_->Fail(error);
-    // Pushes may have been acknowledged since this cycle began; write these, too. No more follow
-    // now.
+    // Pushes may have been acknowledged since this cycle began. Another cycle writes these, too;
+    // after Fail, no more of them follow.
     return WriteAll();
   }
   arena_->WriteState(state);
@@ -99,8 +102,11 @@ void WriteBack::WriteAll() {
   if (!pipeline_->failed()) pipeline_->TruncateLog(state.lsn);
 }
 
-// Decides whether the next process continues with the memory or with RocksDB, after the pipeline
-// has failed. `left_out`: the tables whose pages RocksDB does not have in full, and why.
+// Decides, after the pipeline has failed, whether the next process continues with the memory or
+// with RocksDB. `left_out` has the tables of which some changed pages were not written to RocksDB,
+// and the reason. If there are any and the memory is intact, throws Error(kIo), and the next
+// process continues with the memory. Otherwise removes the name of the memory, and `left_out`
+// becomes the trouble of these tables.
 void WriteBack::LeaveMemory(const std::map<uint32_t, std::string>& left_out) {
   if (!left_out.empty()) {
     std::string what;
@@ -119,14 +125,15 @@ void WriteBack::LeaveMemory(const std::map<uint32_t, std::string>& left_out) {
   arena_->Forget();
 }
 
-// Returns whether the table was dropped, which removes its files, after the list of tables was
-// read.
+// Returns whether the table was dropped after its caller read the list of tables. Its files are
+// then removed, which is no damage.
 bool WriteBack::IsDropped(const Table& table) const {
   return catalog_.FindById(table.id()).get() != &table;
 }
 
-// Returns false for a table whose memory was truncated. RocksDB has its rows as of the last
-// write-back, and must not get later pages of this table.
+// Returns whether the table's memory is undamaged. If it was truncated, makes the pipeline fail,
+// and sets the trouble of the table. RocksDB has its rows as of the last write-back, and must not
+// get later pages of this table.
 bool WriteBack::IsUndamaged(Table& table) {
   if (!table.damaged() || IsDropped(table)) return true;
   const Error error(ErrorCode::kCorrupt,
@@ -204,7 +211,7 @@ bool WriteBack::WriteTable(Table& table, uint64_t last_lsn) {
       size += copy.size();
     }
     try {
-      // During recovery, the log has all pushes that were applied.
+      // During recovery, pipeline_ is null, and the log has all pushes that were applied.
       if (pipeline_ != nullptr) pipeline_->WaitDone(lsn);
       db_.PutPages(pages);
     } catch (...) {
@@ -230,7 +237,8 @@ bool WriteBack::WriteTable(Table& table, uint64_t last_lsn) {
   return complete;
 }
 
-// Returns whether a cycle begins before its time. After a cycle that failed, the next one waits.
+// Returns whether a cycle begins before its time, because the log is half full. The cycle after one
+// that failed does not.
 bool WriteBack::StartsEarly() const { return log_half_full_ && trouble_.empty(); }
 
 void WriteBack::Run() {
@@ -255,7 +263,8 @@ void WriteBack::RunLoop() {
     const bool due = StartsEarly() || SteadyClock::now() >= next;
     lock.Unlock();
     if (arena_ != nullptr) CheckMemory();
-    // Rows that are only in memory are at risk then.
+    // After the pipeline has failed, rows that are only in memory are at risk, so they are written
+    // back at once.
     const bool rescues = arena_ != nullptr && !rescued_ && pipeline_->failed();
     if (due || rescues) {
       const bool done = RunCycleInBackground();
@@ -268,9 +277,9 @@ void WriteBack::RunLoop() {
   }
 }
 
-// Returns whether the cycle was successful.
+// Runs a cycle and notes its error as trouble. Returns whether it was successful.
 bool WriteBack::RunCycleInBackground() {
-  log_half_full_ = false;  // pushes during this cycle may require another one
+  log_half_full_ = false;  // before the cycle, because pushes during it may require another one
   std::string trouble;
   const bool failed = pipeline_->failed();
   try {
@@ -284,7 +293,7 @@ bool WriteBack::RunCycleInBackground() {
   return trouble.empty();
 }
 
-// The flag stays set until a cycle begins, so the thread is not woken for each push.
+// `log_half_full_` stays set until a cycle begins, so the thread is not woken for each push.
 void WriteBack::RequestCycle() {
   if (log_half_full_) return;
   {
@@ -327,7 +336,8 @@ std::string WriteBack::trouble() const {
   return trouble_;
 }
 
-// Logs each change once, not for every read that waits for memory.
+// Logs the trouble only if it has changed, because each read that waits for memory may report it
+// again.
 void WriteBack::SetTrouble(const std::string& why) {
   const MutexLock lock(mutex_);
   if (why == trouble_) return;

@@ -16,22 +16,24 @@
 
 namespace graphd::store {
 
-// Writes changed pages to RocksDB in cycles, on a thread of its own or on request. A cycle writes
-// all pages that changed before it began, flushes RocksDB and truncates the push log. With a
-// PersistentArena, the thread also checks the files of the arena once a second. If they were
-// removed, replaced or truncated, the thread makes the pipeline fail and writes everything back at
-// once, so that no acknowledged change that is still in memory is lost. Thread-safe. The mutexes of
-// a TableCatalog are taken after cycle_mutex_; no other lock is taken while mutex_ is held.
+// The writer of changed pages to RocksDB. It works in cycles, on a thread of its own or on request.
+// A cycle writes all pages that changed before it began, flushes RocksDB and truncates the push
+// log. With a PersistentArena, the thread also checks the files of the arena once a second. If they
+// were removed, replaced or truncated, the thread makes the pipeline fail and writes everything
+// back at once, so that no acknowledged change that is still in memory is lost. Thread-safe. The
+// mutexes of a TableCatalog are taken after cycle_mutex_; no other lock is taken while mutex_ is
+// held.
 class WriteBack {
  public:
-  // All arguments outlive it. `arena` is null if memory is freed with the process.
+  // All arguments outlive the WriteBack. `arena` is null if memory is freed when the process ends.
   WriteBack(const StoreOptions& options, PageDb& db, MemoryBudget& memory, TableCatalog& catalog,
             PersistentArena* arena);
   WriteBack(const WriteBack&) = delete;
   WriteBack& operator=(const WriteBack&) = delete;
 
-  // Sets the pipeline through which pushes come. Until then the store is being recovered by one
-  // thread, all pushes applied are in the log, and only RequestClean may be called.
+  // Sets the pipeline through which pushes come. Must be called once, when the store is recovered.
+  // Before this call, only one thread uses the store, all pushes that are applied come from the
+  // log, and only RequestClean may be called.
   void SetPipeline(Pipeline& pipeline) { pipeline_ = &pipeline; }
   // Starts the thread. It must be stopped, by RequestStop and then Join, before this is destroyed.
   void Start();
@@ -40,8 +42,8 @@ class WriteBack {
     if (thread_.joinable()) thread_.join();
   }
 
-  // While an Exclusive exists, no cycle runs. Its constructor waits for the cycle under way, which
-  // continues at full speed.
+  // A lock that keeps cycles from running while it exists. Its constructor waits until the cycle
+  // under way has ended, which continues at full speed.
   class GRAPHD_SCOPED_CAPABILITY Exclusive {
    public:
     explicit Exclusive(WriteBack& write_back) GRAPHD_ACQUIRE(write_back.cycle_mutex_);
@@ -49,8 +51,8 @@ class WriteBack {
     Exclusive(const Exclusive&) = delete;
     Exclusive& operator=(const Exclusive&) = delete;
 
-    // Does the work of a cycle. Throws as RunCycle. The constructor has locked cycle_mutex_, which
-    // can't be seen here.
+    // Does the work of a cycle. Throws as RunCycle. The constructor has locked cycle_mutex_, but
+    // the thread safety analysis can't see that here.
     void WriteAll() const GRAPHD_NO_THREAD_SAFETY_ANALYSIS { write_back_.WriteAll(); }
 
    private:
@@ -61,15 +63,16 @@ class WriteBack {
   // in the log.
   void RunCycle();
 
-  // Returns whether the next process can use the memory of tables, because it has the same rows as
-  // RocksDB: nothing has failed, and no file was damaged. Call it after the last cycle, when
-  // nothing changes any more.
+  // Returns whether the next process can use the memory of tables. It can if the memory has the
+  // same rows as RocksDB, so if nothing has failed, no table has trouble, and no file was damaged.
+  // Call it after the last cycle, when nothing changes any more.
   bool LeftMemoryIsGood();
 
   // Asks for a cycle because the log is half full. Returns at once.
   void RequestCycle();
-  // Asks for changed pages to be written so that they can be evicted. MemoryBudget::CleanDone
-  // reports the end. Returns at once, except while the store is being recovered.
+  // Asks for changed pages to be written so that they can be evicted. Returns at once; the thread
+  // writes them, and calls MemoryBudget::CleanDone at the end. While the store is being recovered,
+  // does both itself before it returns.
   void RequestClean();
 
   // The changed bytes that the present cycle found when it began (`total`), and how many of them it
@@ -86,8 +89,8 @@ class WriteBack {
 
  private:
   void WriteAll() GRAPHD_REQUIRES(cycle_mutex_);
-  // Writes the changed pages, except those that have a push after `last_lsn`. Returns whether no
-  // page was left out.
+  // Writes the changed pages of the table, except those that have a push after `last_lsn`. Returns
+  // false if a page was left out.
   bool WriteTable(Table& table, uint64_t last_lsn) GRAPHD_REQUIRES(cycle_mutex_);
   void LeaveMemory(const std::map<uint32_t, std::string>& left_out);
   void Run();
@@ -110,8 +113,8 @@ class WriteBack {
 
   // Held for the whole of a cycle.
   Mutex cycle_mutex_ GRAPHD_ACQUIRED_BEFORE(mutex_){Mutex::kHeldLong};
-  // A thread that makes a condition of wake_ true holds it meanwhile, even if the condition is
-  // atomic.
+  // A thread holds mutex_ while it makes a condition true for which another thread waits with
+  // wake_, even if the condition is atomic, so that the other thread can't miss it.
   mutable Mutex mutex_;
   CondVar wake_;
   std::atomic<uint64_t> written_ = 0, total_ = 0;  // see progress()
@@ -121,7 +124,7 @@ class WriteBack {
   std::atomic<bool> log_half_full_ = false;        // a cycle should begin, to truncate the log
   bool stopping_ GRAPHD_GUARDED_BY(mutex_) = false;
   std::string trouble_ GRAPHD_GUARDED_BY(mutex_);
-  bool rescued_ = false;  // all was written back after the pipeline failed; only thread_ uses it
+  bool rescued_ = false;  // a cycle has succeeded since the pipeline failed; only thread_ uses it
   std::thread thread_;
 };
 

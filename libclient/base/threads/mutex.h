@@ -16,8 +16,8 @@ namespace graphd {
 
 class GRAPHD_CAPABILITY("mutex") Mutex {
  public:
-  // For a mutex that is held while a thread waits for the disk or for other threads: a thread that
-  // waits for this mutex is not reported as one that hangs (WatchedThread).
+  // Marks a mutex that is held while a thread waits for the disk or for other threads. A thread
+  // that waits for such a mutex is not reported as one that hangs (WatchedThread).
   enum HeldLong { kHeldLong };
 
   Mutex() = default;
@@ -25,7 +25,8 @@ class GRAPHD_CAPABILITY("mutex") Mutex {
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
-  // Named as in the standard library, whose locks accept a Mutex. Prefer MutexLock.
+  // These functions have the names of the standard library, so that its locks accept a Mutex.
+  // Prefer MutexLock.
   void lock() GRAPHD_ACQUIRE() {
     if (held_long_) {
       const WatchedThread::Waiting waiting;
@@ -37,8 +38,8 @@ class GRAPHD_CAPABILITY("mutex") Mutex {
   void unlock() GRAPHD_RELEASE() { mutex_.unlock(); }
   bool try_lock() GRAPHD_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
 
-  // Tells the analysis, and does not check, that the thread holds the mutex: for lambdas that are
-  // called at once by a function that does not know the mutex.
+  // Tells clang's analysis, without a check, that the thread holds the mutex. Lambdas need this if
+  // they are called by a function that does not know the mutex, while the mutex is held.
   void AssumeHeld() const noexcept GRAPHD_ASSERT_CAPABILITY() {}
 
  private:
@@ -47,7 +48,7 @@ class GRAPHD_CAPABILITY("mutex") Mutex {
   const bool held_long_ = false;
 };
 
-// Holds a mutex while it lives, except between Unlock and Lock.
+// A lock that holds a mutex while it exists, except between Unlock and Lock.
 class GRAPHD_SCOPED_CAPABILITY MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) GRAPHD_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
@@ -71,7 +72,8 @@ class GRAPHD_SCOPED_CAPABILITY MutexLock {
   bool held_ = true;
 };
 
-// Releases a mutex that the thread holds, and locks it again when it is destroyed.
+// The reverse of a lock: its constructor releases a mutex that the thread holds, and its destructor
+// locks the mutex again.
 class GRAPHD_SCOPED_CAPABILITY MutexUnlock {
  public:
   explicit MutexUnlock(Mutex& mutex) GRAPHD_RELEASE(mutex) : mutex_(mutex) { mutex_.unlock(); }
@@ -83,8 +85,8 @@ class GRAPHD_SCOPED_CAPABILITY MutexUnlock {
   Mutex& mutex_;
 };
 
-// A condition variable. A wait unlocks the mutex meanwhile, and may end without a notification, so
-// the condition is tested in a loop. A thread that waits is not reported as one that hangs
+// A condition variable. The mutex is unlocked during a wait. A wait may end without a notification,
+// so the condition must be tested in a loop. A thread that waits is not reported as one that hangs
 // (WatchedThread).
 //
 //   const MutexLock lock(mutex_);
@@ -97,7 +99,7 @@ class CondVar {
     changed_.wait(lock);
     lock.release();
   }
-  // WaitUntil and WaitFor return false at the end of the time.
+  // WaitUntil and WaitFor return false if they end because the time is over.
   template <class TimeClock, class Duration>
   bool WaitUntil(Mutex& mutex, const std::chrono::time_point<TimeClock, Duration>& end)
       GRAPHD_REQUIRES(mutex) {
@@ -131,8 +133,8 @@ class GRAPHD_CAPABILITY("mutex") SharedMutex {
   void lock_shared() GRAPHD_ACQUIRE_SHARED() { mutex_.lock_shared(); }
   void unlock_shared() GRAPHD_RELEASE_SHARED() { mutex_.unlock_shared(); }
 
-  // Tells the analysis, and does not check, that the thread holds the mutex as a reader: for
-  // lambdas that are called at once by a function that does not know the mutex.
+  // Tells clang's analysis, without a check, that the thread holds the mutex as a reader, for
+  // lambdas as with Mutex::AssumeHeld.
   void AssumeHeldShared() const noexcept GRAPHD_ASSERT_SHARED_CAPABILITY() {}
 
  private:

@@ -16,8 +16,8 @@
 namespace graphd {
 namespace {
 
-// The kernel's sched_attr of version 0. The kernel's header that declares it can't be included
-// together with <sched.h>.
+// The kernel's struct sched_attr of version 0. It is repeated here, because the kernel's header
+// that declares it can't be included together with <sched.h>.
 struct SchedulingAttributes {
   uint32_t size, policy;
   uint64_t flags;
@@ -63,7 +63,7 @@ void RunThreads(size_t threads, const std::function<void(size_t)>& f) {
 
 void RequestShortSlices() noexcept {
   SchedulingAttributes attributes{};
-  // The other attributes, such as the priority, are set as they are.
+  // The other attributes, such as the priority, keep the values that the kernel has returned.
   if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
   attributes.runtime = kSliceNanoseconds;
   ::syscall(SYS_sched_setattr, 0, &attributes, 0);

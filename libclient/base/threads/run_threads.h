@@ -13,9 +13,9 @@ size_t UsefulThreads() noexcept;
 // returned. Rethrows the first exception that one of them threw.
 void RunThreads(size_t threads, const std::function<void(size_t)>& f);
 
-// Asks the kernel to run this thread soon after it wakes up, in turns of 0.1 ms: for threads that
-// pass work on, beside threads that compute for long. Its share of the processors stays the same.
-// Linux 6.12 or later; others ignore it.
+// Asks the kernel to run this thread soon after it wakes up, in turns of 0.1 ms. This suits threads
+// that pass work on to others, while other threads compute for long. The thread's share of the
+// processors stays the same. Only Linux 6.12 and later do this; older kernels ignore it.
 void RequestShortSlices() noexcept;
 
 }  // namespace graphd

@@ -19,15 +19,15 @@
 // Mutexes are marked with these: a thread that locks several of them does it in this order.
 #define GRAPHD_ACQUIRED_BEFORE(...) GRAPHD_THREAD_ANNOTATION(acquired_before(__VA_ARGS__))
 
-// Functions are marked with these: the caller holds the mutexes, holds them at least as a reader,
-// or must not hold them.
+// Functions are marked with these: the caller must hold the mutexes, must hold them at least as a
+// reader, or must not hold them.
 #define GRAPHD_REQUIRES(...) GRAPHD_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
 #define GRAPHD_REQUIRES_SHARED(...) \
   GRAPHD_THREAD_ANNOTATION(requires_shared_capability(__VA_ARGS__))
 #define GRAPHD_EXCLUDES(...) GRAPHD_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 
-// For functions that lock or unlock the mutexes or, without an argument, the object itself or what
-// a scoped lock manages.
+// Functions are marked with these if they lock or unlock the mutexes. Without an argument, the
+// mutex is the object itself, or the one that the object, a scoped lock, manages.
 #define GRAPHD_ACQUIRE(...) GRAPHD_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))
 #define GRAPHD_ACQUIRE_SHARED(...) GRAPHD_THREAD_ANNOTATION(acquire_shared_capability(__VA_ARGS__))
 #define GRAPHD_RELEASE(...) GRAPHD_THREAD_ANNOTATION(release_capability(__VA_ARGS__))

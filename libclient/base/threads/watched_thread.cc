@@ -16,7 +16,8 @@ struct Registry {
   uint64_t next_id GRAPHD_GUARDED_BY(mutex) = 1;
 };
 
-// Never destroyed, because threads may end after the destructors of static objects.
+// Returns the registry, which is never destroyed, because threads may end after the destructors of
+// static objects.
 Registry& TheRegistry() {
   static auto* const registry = new Registry;
   return *registry;

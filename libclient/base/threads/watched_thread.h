@@ -11,26 +11,28 @@
 
 namespace graphd {
 
-// Makes the progress of a thread visible to others, so that a thread that hangs is noticed. A
-// thread that waits for a condition variable (CondVar) counts as idle, because another thread has
-// to wake it. At any other time a thread counts as working, and should count progress at least
-// every few seconds. An event loop always counts as working.
+// An object that makes the progress of its thread visible to others, so that a thread that hangs is
+// noticed. A thread that waits for a condition variable (CondVar) counts as idle, because another
+// thread has to wake it. At any other time, a thread counts as working, and should call
+// CountProgress at least every few seconds. An event loop always counts as working.
 //
-// Constructed and destroyed by the thread itself, which has one at most. Static methods may be
-// called by any thread, watched or not; one mutex guards the list of all.
+// The thread itself constructs and destroys the object, and has at most one. Static methods may be
+// called by any thread, watched or not. One mutex guards the list of all objects.
 class WatchedThread {
  public:
-  // Names the calling thread, also for the kernel, which keeps the first 15 characters (`top -H`).
-  // The thread hangs if it is working and counts no progress for the time that SetLongest has set.
+  // Watches the calling thread and gives it a name, of which the kernel gets the first 15
+  // characters (`top -H`). The thread hangs if it is working and counts no progress for the time
+  // that SetLongest has set.
   explicit WatchedThread(std::string name);
-  // An event loop: it hangs if it counts no progress for this time, whatever it waits for.
+  // Watches a calling thread that runs an event loop. It hangs if it counts no progress for this
+  // time, even if it waits for something.
   WatchedThread(std::string name, std::chrono::seconds longest_turn);
   ~WatchedThread();
   WatchedThread(const WatchedThread&) = delete;
   WatchedThread& operator=(const WatchedThread&) = delete;
 
-  // Counts progress of the calling thread. The progress of a thread that is not watched counts for
-  // all threads that wait for it (WithHelpers).
+  // Counts progress of the calling thread. If that thread is not watched, its progress counts for
+  // all threads that have a WithHelpers at the time.
   static void CountProgress() noexcept {
     if (current_ != nullptr) {
       Add(current_->progress_, 2);
@@ -76,7 +78,7 @@ class WatchedThread {
     WatchedThread* const thread_;
   };
 
-  // A watched thread at one time.
+  // A snapshot of the state of a watched thread.
   struct State {
     uint64_t id = 0;  // a different one for each object
     std::string name;
@@ -87,7 +89,8 @@ class WatchedThread {
   // Returns the states of all watched threads of this process.
   static std::vector<State> All();
 
-  // Sets the longest time without progress of threads that are not event loops.
+  // Sets the time after which a working thread that counts no progress hangs, except for event
+  // loops.
   static void SetLongest(std::chrono::seconds longest) noexcept { default_longest_ = longest; }
 
  private:
@@ -110,11 +113,11 @@ class WatchedThread {
   const std::chrono::seconds longest_turn_;  // 0: it is not an event loop
   uint64_t id_ = 0;
   std::atomic<uint64_t> progress_{0};  // odd while the thread waits
-  std::atomic<int> with_helpers_{0};   // objects
+  std::atomic<int> with_helpers_{0};   // number of WithHelpers objects
 };
 
 // Calls f(begin, end) for pieces of the range from 0 to `count`, in order, and counts progress
-// after each: for loops over all nodes or edges of a graph.
+// after each piece. It suits loops over all nodes or edges of a graph.
 template <class F>
 void ForPieces(size_t count, F&& f) {
   constexpr size_t kPiece = size_t{1} << 18;
@@ -125,8 +128,8 @@ void ForPieces(size_t count, F&& f) {
 }
 
 // Calls f(first, last) for ranges of the rows of a CSC or CSR, in order, and counts progress after
-// each. `indptr` has the position at which each row begins, and the end of the last row. A range
-// has few edges, or a single row.
+// each range. `indptr` has the position at which each row begins, and the end of the last row. A
+// range has at most about a million edges, or a single row.
 template <class Indptr, class F>
 void ForRows(const Indptr& indptr, F&& f) {
   constexpr size_t kRows = size_t{1} << 18, kEdges = size_t{1} << 20;

@@ -40,8 +40,9 @@ class Vose {
       }
     }
     for (uint32_t i : large_) Put(cells, i, 1, i);
-    // Without rounding errors, no cell would be left in small_. Those that are left are full cells,
-    // except those of weight 0, which must never be drawn.
+    // Without rounding errors, no cell would be left in small_. A cell that is left gets its own
+    // edge for the whole of it, but a cell whose edge has weight 0, which must never be drawn, gets
+    // the edge of the largest weight.
     for (uint32_t i : small_) {
       if (weights[i] > 0) {
         Put(cells, i, 1, i);
@@ -73,7 +74,8 @@ double CheckedWeight(double weight, const Partition& partition, EdgeTypeId etype
         " has weight ", weight, "; expected a finite number >= 0");
 }
 
-// Calls f(local edge row -> double) for a feature of an allowed dtype.
+// Calls f with a function that returns the weight of a local edge row as a double. The feature must
+// have an allowed dtype.
 template <class F>
 void WithWeights(const Tensor& column, F&& f) {
   switch (column.dtype()) {

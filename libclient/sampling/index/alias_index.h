@@ -6,26 +6,26 @@
 
 namespace graphd {
 
-// Weights of edges with an alias table per row (M. Vose, "A linear algorithm for generating random
-// numbers with a given distribution", 1991): a draw in proportion to weight costs one random number
-// and one memory access at any degree. Immutable; thread-safe.
+// The weights of edges, with an alias table per row (M. Vose, "A linear algorithm for generating
+// random numbers with a given distribution", 1991). With it, a draw in proportion to weight takes
+// one random number and one memory access at any degree. Immutable; thread-safe.
 class AliasIndex {
  public:
-  // Opens an index. `csc` has the rows that it was built over, and must outlive this object;
-  // `weights` is the edge feature, indexed by local edge row. Checks names, dtypes and shapes.
-  // Throws Error(kCorrupt).
+  // Opens an index. `csc` has the rows over which it was built, and must outlive this object.
+  // `weights` is the edge feature, by local edge row. Checks the names, dtypes and shapes of the
+  // index's arrays. Throws Error(kCorrupt).
   AliasIndex(std::shared_ptr<const Segment> segment, const Csc& csc, Tensor weights);
 
   // Returns the sum of the row's weights.
   double total(size_t row) const noexcept { return totals_[row]; }
   // Returns the number of the row's edges that have a weight above 0.
   uint32_t positive(size_t row) const noexcept { return positive_[row]; }
-  // Returns the weight of a slot, which is finite and not negative; 0 or 1 for a mask.
+  // Returns the weight of the edge at a slot. It is finite and not negative, and 0 or 1 for a mask.
   double weight(uint64_t slot) const noexcept { return WeightOfEdge(EdgeRow(slot)); }
-  // Draws a relative slot with probability proportional to its weight, from 64 random bits, for a
-  // row that begins at slot `begin` and has `degree` edges and a total above 0. Returns `degree`
-  // for the few values of `bits` that would make some slots too likely; the caller must then draw
-  // again.
+  // Draws an edge of a row with probability proportional to its weight, from 64 random bits, and
+  // returns its slot relative to the row's first slot. The row begins at slot `begin`, and has
+  // `degree` edges and a total above 0. Returns `degree` for the few values of `bits` that would
+  // make some edges too likely; the caller must then draw again.
   uint64_t Draw(uint64_t begin, uint64_t degree, uint64_t bits) const noexcept {
     const uint64_t product = (bits >> 32) * degree;
     if (static_cast<uint32_t>(product) < degree) [[unlikely]] {
@@ -34,7 +34,7 @@ class AliasIndex {
     }
     const uint64_t at = product >> 32;
     const Cell cell = cells_[begin + at];
-    // This avoids a branch, which would be unpredictable.
+    // These lines avoid a branch, which would be unpredictable.
     const uint64_t keep = 0 - uint64_t{static_cast<uint32_t>(bits) < cell.threshold};
     return (at & keep) | (cell.alias & ~keep);
   }

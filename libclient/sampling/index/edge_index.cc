@@ -36,7 +36,7 @@ void CheckColumn(const Partition& partition, const EdgeIndexSpec& spec) {
   }
 }
 
-// Relative slots are stored in 32 bits.
+// Throws Error(kInvalid) if a row has too many edges for relative slots, which have 32 bits.
 void CheckDegrees(const Csc& csc, const EdgeIndexSpec& spec) {
   for (size_t row = 0; row + 1 < csc.indptr.size(); row++) {
     const uint64_t degree = csc.indptr[row + 1] - csc.indptr[row];
@@ -136,8 +136,8 @@ uint64_t EstimateEdgeIndexBytes(const Partition& partition, const EdgeIndexSpec&
   switch (spec.kind) {
     case EdgeIndexKind::kOut: {
       const auto destinations = static_cast<uint64_t>(nodes.count(schema.dst_type(spec.etype)));
-      // The last term is for the bits that mark the sources, and for the number of ones before each
-      // word of them.
+      // The last term is for RankedBits: a bit for each source node, and for each word of these
+      // bits the number of ones before it.
       return kPages + rows * (id_bytes(sources) + 2 * id_bytes(rows) + 8) +
              edges * (id_bytes(destinations) + id_bytes(edges)) + sources / 4;
     }

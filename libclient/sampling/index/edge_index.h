@@ -34,8 +34,7 @@ namespace graphd {
 enum class EdgeIndexKind : uint8_t { kOut, kAlias, kOrder, kInverse, kSorted };
 const char* EdgeIndexKindName(EdgeIndexKind kind) noexcept;  // "out", "alias", ...
 
-// The identity of an index: its kind and what it is built over. Ordered and compared member by
-// member.
+// The identity of an index: its kind, and the edges and the feature over which it is built.
 struct EdgeIndexSpec {
   EdgeIndexKind kind = EdgeIndexKind::kOut;
   bool out = false;  // true: over the rows of the kOut index; false for kOut itself
@@ -47,13 +46,14 @@ struct EdgeIndexSpec {
   std::string ToString() const;
 };
 
-// Builds an index, single-threaded, in O(edges), kOrder and kSorted in O(edges log degree). `out`
-// is the segment of the edge type's kOut index, needed when spec.out, else ignored. The partition
-// must have passed Validate(). Throws Error(kNotFound) for an unknown edge type or feature,
-// Error(kInvalid) for a contradictory spec, for a feature that is not one-dimensional or has an
-// unsuitable dtype, for a weight that is negative, infinite or NaN, and for an order value that is
-// NaN (naming feature, edge id and value), Error(kOverloaded) when memory is short.
-//   kAlias takes float32 and float64 as weights, bool, uint8 and int8 as masks: non-zero weighs 1.
+// Builds an index with one thread. This takes O(edges), or O(edges log degree) for kOrder and
+// kSorted. `out` is the segment of the edge type's kOut index, which is required if spec.out, and
+// ignored otherwise. The partition must have passed Validate(). kAlias takes float32 and float64 as
+// weights, and bool, uint8 and int8 as masks, in which a value other than 0 means weight 1. Throws
+// Error: kNotFound for an unknown edge type or feature; kInvalid for a contradictory spec, for a
+// feature that is not one-dimensional or has an unsuitable dtype, for a weight that is negative,
+// infinite or NaN, and for an order value that is NaN (naming feature, edge id and value);
+// kOverloaded if memory is short.
 std::shared_ptr<const Segment> BuildEdgeIndex(const Partition& partition, const EdgeIndexSpec& spec,
                                               const std::shared_ptr<const Segment>& out = nullptr);
 

@@ -106,7 +106,7 @@ std::shared_ptr<const SortedIndex> EdgeIndexes::Sorted(EdgeTypeId etype) {
     if (const auto found = sorted_.find(etype); found != sorted_.end()) sorted = found->second;
   }
   if (!sorted) {
-    // All edges are read, which takes seconds; others use the mutex meanwhile.
+    // RowsAreSorted reads all edges, which takes seconds, so the mutex is not held meanwhile.
     sorted = RowsAreSorted(partition_->csc(etype));
     const MutexLock lock(mutex_);
     sorted_[etype] = *sorted;
@@ -143,7 +143,7 @@ EdgeIndexes::Made EdgeIndexes::Keep(const EdgeIndexSpec& spec) {
 std::vector<EdgeIndexes::Dropped> EdgeIndexes::DropIdle(uint64_t bytes, Clock::duration idle) {
   const auto now = Clock::now();
   std::vector<Dropped> dropped;
-  std::vector<std::shared_future<Entry>> freed;  // after the mutex, because that takes long
+  std::vector<std::shared_future<Entry>> freed;  // destroyed after `lock`, because that takes long
   const MutexLock lock(mutex_);
   for (uint64_t sum = 0; sum < bytes;) {
     auto oldest = slots_.end();

@@ -19,11 +19,11 @@
 
 namespace graphd {
 
-// The derived arrays of one partition, each made when it is first needed, and kept until DropIdle
-// drops it. Daemons and standalone mode build the arrays; trainers that map the partition request
-// them from the daemon. An index is valid for as long as somebody holds its pointer. Thread-safe:
-// one mutex guards the map, and a thread that requests an index which another thread is making
-// waits for it.
+// The indexes of one partition, which are arrays derived from it. Each is made when it is first
+// needed, and kept until DropIdle drops it. Daemons and standalone mode build the indexes; trainers
+// that map the partition request them from the daemon. An index is valid for as long as somebody
+// holds its pointer. Thread-safe: one mutex guards the map, and a thread that needs an index which
+// another thread is making waits for it.
 class EdgeIndexes {
  public:
   using Made = std::shared_ptr<const Segment>;
@@ -47,20 +47,20 @@ class EdgeIndexes {
   std::shared_ptr<const SortedIndex> Sorted(EdgeTypeId etype);
   // Returns whether Sorted(etype) returns without computing anything.
   bool KnowsSorted(EdgeTypeId etype);
-  // Returns the rows that `out` selects: false: the partition's own CSC; true: its edges by source.
+  // Returns the partition's own Csc or, if `out`, the Csc of its edges by source (OutIndex).
   std::shared_ptr<const Csc> Rows(EdgeTypeId etype, bool out);
 
   // Returns the segment of an index, to share it with another process. Makes it first if needed.
   Made Get(const EdgeIndexSpec& spec);
-  // Returns the same, and keeps the index for the lifetime of this object.
+  // Does the same as Get, and keeps the index for the lifetime of this object.
   Made Keep(const EdgeIndexSpec& spec);
   struct Dropped {
     EdgeIndexSpec spec;
     uint64_t bytes;
   };
-  // Drops indexes that nobody holds, that were not passed to Keep and that were not used for the
-  // time `idle`, the least recently used ones first, until the dropped ones have `bytes` together.
-  // Returns what was dropped. Other processes that have mapped an index keep its memory.
+  // Drops indexes that nobody holds, that were not passed to Keep, and that were not used for the
+  // time `idle`. Drops the least recently used ones first, until the dropped ones have `bytes` in
+  // total, and returns them. The memory of an index stays if another process has mapped it.
   std::vector<Dropped> DropIdle(uint64_t bytes, Clock::duration idle);
   // Returns whether an index is made, and counts as a use of it.
   bool Has(const EdgeIndexSpec& spec);

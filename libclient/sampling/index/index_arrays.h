@@ -7,7 +7,8 @@
 
 namespace graphd {
 
-// Returns the array `name` after checking its dtype and shape. Throws Error(kCorrupt).
+// Returns the array `name` of a segment. Throws Error(kCorrupt) if it does not exist or has another
+// dtype or shape.
 inline Tensor IndexArray(const Segment& segment, const char* index, const char* name, DType dtype,
                          const std::vector<int64_t>& shape) {
   const ArraySpec* spec = segment.layout().Find(name);

@@ -12,8 +12,8 @@
 
 namespace graphd {
 
-// Calls f(std::span<const T>) with the elements in their own C++ type; bool as uint8_t. 16-bit
-// floats have no C++ type and must be converted first.
+// Calls f(std::span<const T>) with the elements of a tensor, where T is their own C++ type, or
+// uint8_t for bool. 16-bit floats have no C++ type and must be converted first.
 template <class F>
 decltype(auto) VisitNumbers(const Tensor& tensor, F&& f) {
   switch (tensor.dtype()) {
@@ -63,8 +63,9 @@ inline float FromBrainFloat(uint16_t bits) noexcept {
   return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
 }
 
-// Maps a number to an integer so that the order is kept. Keys are comparable among all integer
-// types except uint64, among uint64 values, and among floating-point types.
+// Maps a number to an integer key so that the order is kept. Keys can be compared with each other
+// if both come from integer types other than uint64, both from uint64, or both from floating-point
+// types.
 template <class T>
 uint64_t SortKeyOf(T value) noexcept {
   if constexpr (std::floating_point<T>) {

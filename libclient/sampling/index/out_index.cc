@@ -11,13 +11,13 @@
 namespace graphd {
 namespace {
 
-// A set of ids below N with the rank of each: a bit per id, and the number of ones before each
-// word.
+// A set of ids below a limit, which finds the rank of each id in the set. It has a bit per id and,
+// for each word of these bits, the number of ones before it.
 class RankedBits {
  public:
   explicit RankedBits(uint64_t limit) : words_(limit / 64 + 1), ranks_(limit / 64 + 1) {}
   void Set(uint64_t id) { words_[id / 64] |= uint64_t{1} << (id % 64); }
-  // Returns the number of ones; to be called before Rank.
+  // Returns the number of ones. Must be called before Rank.
   uint64_t Count() {
     uint64_t sum = 0;
     for (size_t i = 0; i < words_.size(); i++) {
@@ -77,7 +77,7 @@ void FillSources(const RankedBits& present, unsigned shift, SegmentWriter& write
   });
 }
 
-// Places each edge in its source's row, in the order of the in-edges: by destination.
+// Puts each edge into its source's row, in the order of the in-edges, which is by destination.
 template <class Indices, class Rows>
 void Place(const Partition& partition, EdgeTypeId etype, const RankedBits& present,
            std::span<uint64_t> indptr, Indices indices, Rows edge_rows) {
@@ -90,7 +90,8 @@ void Place(const Partition& partition, EdgeTypeId etype, const RankedBits& prese
     ForPieces(sources.size(), [&](size_t first, size_t last) {
       for (size_t slot = first; slot < last; slot++) indptr[present.Rank(sources[slot]) + 1]++;
     });
-    // indptr[r + 1] is the next free place of row r, and therefore, at the end, the end of the row.
+    // From here on, indptr[r + 1] is the next free place of row r. When all edges are placed, it is
+    // therefore the end of the row.
     uint64_t sum = 0;
     for (size_t row = 1; row < indptr.size(); row++) {
       const uint64_t count = indptr[row];

@@ -6,9 +6,9 @@
 
 namespace graphd {
 
-// The edges a partition owns, by source: one row for each source of such an edge. Other out-edges
-// of a source are stored in the partitions that own their destinations. Immutable; thread-safe. The
-// names of its arrays are in edge_index.h.
+// The edges that a partition owns, by source: one row for each source of such an edge. Other
+// out-edges of a source are stored in the partitions that own their destinations. Its arrays are
+// described in edge_index.h. Immutable; thread-safe.
 class OutIndex {
  public:
   // Checks the arrays' names, dtypes and shapes. Throws Error(kCorrupt).
@@ -23,9 +23,9 @@ class OutIndex {
   const IdSpan& sources() const noexcept { return sources_; }
   const std::shared_ptr<const Segment>& segment() const noexcept { return segment_; }
 
-  // Returns the row of a source, given its type-wise id; -1 if this partition has none of its
-  // out-edges, or the id is out of range. Takes expected constant time: the directory limits the
-  // search to about source nodes / rows entries.
+  // Returns the row of a source, given its type-wise id, or -1 if this partition has none of its
+  // out-edges, or if the id is out of range. Takes constant time on average, because the directory
+  // limits the search to the sources in a small range of ids, which has about one row on average.
   int64_t RowOf(uint64_t source) const noexcept;
   // Does the same for many sources, with prefetching.
   void RowsOf(std::span<const int64_t> sources, std::span<int64_t> rows) const noexcept;

@@ -33,8 +33,8 @@ class SortedIndex {
   std::span<const uint32_t> order_;
 };
 
-// Returns whether the neighbours are in ascending order in every row, as in native partitions, so
-// that no SortedIndex is needed. Reads all indices once.
+// Returns whether the neighbours are in ascending order in every row, so that no SortedIndex is
+// needed. This is so in partitions of graphd's own format. Reads all indices once.
 bool RowsAreSorted(const Csc& csc) noexcept;
 
 std::shared_ptr<const Segment> BuildInverseIndex(const Csc& csc);

@@ -8,9 +8,9 @@
 #include "base/threads/mutex.h"
 #include "store/checkpoint/set.h"
 
-// The checkpoints that one server can reach on its machine: its own set, and the sets of servers
-// that served a graph of the same name, but other partitions or another partitioning. The catalog
-// is a directory with one directory per set. Thread-safe.
+// The checkpoints that one server can reach on its machine: its own set, and the sets of other
+// servers, which served other partitions or another partitioning of a graph of the same name. The
+// catalog is a directory with one directory per set. Thread-safe.
 
 namespace graphd::store {
 

@@ -9,13 +9,14 @@
 //
 //   checksum size path
 //
-// and then the checksum of these lines (FileChecksum). The checksums of RocksDB's table files were
-// computed when they were written, so making a checkpoint does not read them.
+// and then the checksum of these lines (FileChecksum). The checksums of RocksDB's table files are
+// computed when the files are written, so making a checkpoint does not read these files.
 
 namespace graphd::store {
 
-// Writes the sums of all files below the directory, which must be complete. RocksDB is in the
-// directory `pages`, if that exists. The sums are on the disk on return. Throws Error(kIo).
+// Writes the file `sums` for all files below the directory, which must be complete. `pages` is the
+// path of RocksDB's directory, which need not exist. The sums are on the disk on return. Throws
+// Error(kIo).
 void WriteSums(const std::string& directory, const std::string& pages);
 
 class CheckpointChecksums {

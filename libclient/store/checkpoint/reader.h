@@ -9,7 +9,7 @@
 #include "store/checkpoint/tables.h"
 #include "store/rows/page_db.h"
 
-// Reads a directory that Store::WriteCheckpoint wrote, without changing it. Thread-safe.
+// A reader of a directory that Store::WriteCheckpoint wrote, which it does not change. Thread-safe.
 
 namespace graphd::store {
 
@@ -24,9 +24,9 @@ class CheckpointReader {
 
   // Reads rows [begin, begin + count) of the table, numbered from 0 in this partition. Rows that
   // were never written have the initialiser's values and state of zeros. `values` has count *
-  // row_bytes; `states` has count * StateFloats(spec.state, spec.row_elements()) floats, or is
-  // empty, and states are not read. Throws Error: kNotFound, kInvalid if there are fewer rows,
-  // kCorrupt naming table and page.
+  // row_bytes. `states` has count * StateFloats(spec.state, spec.row_elements()) floats; if it is
+  // empty, states are not read. Throws Error: kNotFound; kInvalid if there are fewer rows;
+  // kCorrupt, naming the table and the page.
   void ReadRows(const std::string& table, int64_t begin, int64_t count, std::span<std::byte> values,
                 std::span<float> states) const;
 

@@ -220,7 +220,7 @@ std::shared_ptr<const CheckpointReader> CheckpointSet::Open(const std::string& n
       return found->second;
     }
   }
-  // Verification may take long, so the lock is not held meanwhile.
+  // The mutex is not held here, because verification may take long.
   CheckpointChecksums(PathOf(name)).VerifyAll(kDataDirectory);
   auto reader = std::make_shared<CheckpointReader>(PathOf(name) + "/data");
   const MutexLock lock(mutex_);

@@ -14,7 +14,7 @@
 #include "base/threads/mutex.h"
 #include "store/checkpoint/reader.h"
 
-// The checkpoints on one machine: a directory with one directory for each,
+// A set of checkpoints on one machine. It is a directory with one directory for each checkpoint:
 //
 //   NAME/data/          the tables (Store::WriteCheckpoint)
 //   NAME/files/FILE     files that a trainer adds
@@ -101,11 +101,12 @@ class CheckpointSet {
   std::vector<std::string> Names() const;
   // Describes a checkpoint that Names() has returned; nothing if it has been deleted meanwhile.
   std::optional<Entry> Describe(const std::string& name) const;
-  // Opens a checkpoint, and verifies all files of its tables unless it is one of those opened last.
-  // Throws Error: kNotFound, naming the existing checkpoints; kCorrupt, naming the file.
+  // Opens a checkpoint. Verifies all files of its tables, unless it is one of the checkpoints that
+  // were opened last. Throws Error: kNotFound, naming the existing checkpoints; kCorrupt, naming
+  // the file.
   std::shared_ptr<const CheckpointReader> Open(const std::string& name);
-  // Returns `count` bytes of the file from `offset` on, fewer only at its end. With offset 0,
-  // verifies the whole file. Throws Error: kNotFound, kCorrupt.
+  // Returns `count` bytes of the file from `offset` on, or fewer at the end of the file. If
+  // `offset` is 0, verifies the whole file first. Throws Error: kNotFound, kCorrupt.
   std::vector<std::byte> ReadFile(const std::string& name, const std::string& file, uint64_t offset,
                                   uint64_t count) const;
   // Throws Error(kNotFound).
@@ -122,7 +123,7 @@ class CheckpointSet {
   const std::string root_;
   Mutex mutex_{Mutex::kHeldLong};
   std::set<std::string> making_ GRAPHD_GUARDED_BY(mutex_);
-  // The checkpoints opened last; opening one takes a while.
+  // The checkpoints that were opened last. They are kept open, because opening one takes a while.
   std::list<std::pair<std::string, std::shared_ptr<const CheckpointReader>>> open_
       GRAPHD_GUARDED_BY(mutex_);
 };

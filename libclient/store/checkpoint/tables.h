@@ -21,7 +21,7 @@ struct CheckpointTable {
 };
 
 std::string CheckpointPagesPath(const std::string& directory);
-// Writes everything but the pages, and syncs it to the disk. Throws Error(kIo).
+// Writes all files of the directory except pages/, and syncs them to the disk. Throws Error(kIo).
 void WriteCheckpointTables(const std::string& directory,
                            const std::vector<CheckpointTable>& tables);
 // Reads what WriteCheckpointTables wrote. Throws Error(kCorrupt), Error(kNotFound) or Error(kIo).

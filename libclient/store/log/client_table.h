@@ -9,9 +9,9 @@
 
 namespace graphd::store {
 
-// The last push of each client, by which a push that is sent again is recognised. A bounded number
-// of clients is remembered; beyond it, the client that pushed longest ago is forgotten, and a push
-// that it sends again would be applied twice. Not thread-safe.
+// The last push of each client, by which a push that is sent again is recognised. At most
+// kMaxClients clients are remembered. If there are more, the client that pushed longest ago is
+// forgotten, and a push that it sends again would be applied twice. Not thread-safe.
 class ClientTable {
  public:
   static constexpr size_t kMaxClients = 65536;

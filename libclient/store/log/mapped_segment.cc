@@ -16,8 +16,8 @@
 namespace graphd::store {
 namespace {
 
-// Copies that are smaller than this go through the caches: either they are read again soon, or
-// bypassing the caches is not worth it.
+// Copies of fewer bytes go through the processor's caches, because they are so small that bypassing
+// the caches saves nothing, or because they are read again soon.
 constexpr size_t kStreamBytes = 256;
 
 constexpr uint64_t kPage = 4096;
@@ -78,7 +78,8 @@ void MappedSegment::Map(uint64_t bytes) {
   if (data_ != nullptr) ::munmap(data_, bytes_);
   data_ = data;
   bytes_ = bytes;
-  // The file has its memory. This asks for huge pages, and maps them, so that writes do not fault.
+  // The memory of the file is allocated already. This call asks for huge pages and enters them into
+  // the page table, so that writes cause no page faults.
   PopulateHugePages(data_, bytes_);
 }
 

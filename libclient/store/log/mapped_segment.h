@@ -36,8 +36,8 @@ class MappedSegment {
 
   // Copies to `offset`, which is a multiple of 8. Several threads may copy to different places.
   void Put(uint64_t offset, const void* from, size_t bytes) noexcept;
-  // Copies after everything that the caller has put before. If the process is killed meanwhile, the
-  // first four bytes are not written.
+  // Copies to `offset` when everything that the caller has put before is in memory. Writes the
+  // first four bytes last, so they are missing if the process is killed during the call.
   void PutLast(uint64_t offset, const void* from, size_t bytes) noexcept;
 
  private:

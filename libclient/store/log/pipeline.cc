@@ -14,7 +14,8 @@ namespace {
 
 constexpr auto kRetryInterval = std::chrono::milliseconds(200);  // while the disk is full
 constexpr uint64_t kLogBatchBytes = uint64_t{32} << 20;          // written and synced together
-// Bytes that a thread applies before it looks whether it is another job's turn: about 0.1 ms.
+// The bytes that a thread applies before it checks whether it is another job's turn. They take
+// about 0.1 ms.
 constexpr size_t kAppliedPieceBytes = size_t{192} << 10;
 constexpr size_t kMaxIdleTables = 1024;  // tables without pushes that are remembered
 
@@ -97,16 +98,18 @@ void Pipeline::Submit(std::shared_ptr<Table> table, Push push, Done done) {
   const int64_t num_rows = table->spec().rows;
   RowOrder order(push.rows.size());
   if (!log_first()) order.Sort(push.rows, num_rows);
-  Table::Pins pins = table->Pin(push, order);  // there is no memory budget with log_first()
+  Table::Pins pins = table->Pin(push, order);  // with log_first(), there is no memory budget
   auto pending = std::make_shared<PendingPush>(PendingPush{std::move(table), push, std::move(done),
                                                            std::move(order), std::move(pins),
                                                            /*ordered=*/!log_first()});
   MutexLock lock(mutex_);
-  // This includes a push that is sent again: it was accepted, but perhaps not logged.
+  // After a failure, a push that is sent again is refused, too: it was accepted, but perhaps not
+  // logged.
   if (failure_) CheckAccepts(push);
   if (const auto* known = clients_.Find(push.client);
       known != nullptr && push.sequence <= known->sequence) {
-    // Its exact sequence number is no longer known; that of the client's last push is not smaller.
+    // The push is a repetition. It has a sequence number in the log that is no longer known, but is
+    // not larger than that of the client's last push.
     waiters_.push_back({known->lsn, std::move(pending->done)});
     Finish();
     return;
@@ -176,8 +179,9 @@ void Pipeline::Dispatch(const std::shared_ptr<PendingPush>& pending) {
   work_.NotifyAll();
 }
 
-// Returns the positions of the first push in the lane with this number that are applied next: whole
-// pages, because a page changes once per push.
+// Returns the positions, in the first push of the lane, of the rows that are applied next. `number`
+// is the number of the lane. The rows are those of whole pages, because a page changes once per
+// push.
 std::span<const uint32_t> Pipeline::NextPiece(const Lane& lane, size_t number) {
   const PendingPush& pending = *lane.pushes.front();
   const Push& push = pending.push;
@@ -190,9 +194,9 @@ std::span<const uint32_t> Pipeline::NextPiece(const Lane& lane, size_t number) {
   return left.first(end);
 }
 
-// Returns the job for which a lane is applied next; kNone if there is none. While several jobs
-// push, each leaves one thread to the others: a push has to pass several threads, which would
-// otherwise wait for a processor each time.
+// Returns the job for which a lane is applied next, or kNone if there is none. While several jobs
+// push, no job may use all threads, but must leave one to the others. Otherwise a push of another
+// job would often wait for a processor, because several threads process it one after another.
 uint64_t Pipeline::NextJob() {
   if (lanes_.empty()) return lanes_.kNone;
   if (recent_.is_alone()) return lanes_.Next();
@@ -257,8 +261,9 @@ void Pipeline::EndPiece(Lane& lane, size_t rows) {
   }
 }
 
-// Applies a push to the rows at `positions`. Waits while there is no memory for it; nothing has
-// changed then. Any other error leaves a page without the push, so no more pushes are applied.
+// Applies a push to the rows at `positions`. If there is no memory, nothing has changed, and it
+// waits and tries again. After any other error, a page may lack the push, so no more pushes are
+// applied.
 void Pipeline::ApplyOrWait(PendingPush& pending, std::span<const uint32_t> positions,
                            Table::Scratch& scratch) {
   for (;;) {
@@ -312,7 +317,7 @@ void Pipeline::WriteLog() {
       DispatchInOrder(*pending->work);
       Answer(pending->work);
     }
-    // While these vectors hold a push, it counts as an unanswered request and keeps its memory.
+    // A push that is in these vectors keeps its memory and counts as an unanswered request.
     batch.clear();
     pushes.clear();
     if (log_first() && log_bytes_ > options_.trim_bytes) {
@@ -323,8 +328,8 @@ void Pipeline::WriteLog() {
   }
 }
 
-// Runs pieces of work on the log's thread, and on threads that have nothing to apply. Two threads
-// copy about as fast as memory allows.
+// Runs pieces of work on the log's thread, and on threads that have nothing to apply. Wakes only
+// one of these, because two threads copy about as fast as memory allows.
 void Pipeline::RunShared(size_t count, const std::function<void(size_t)>& run) {
   if (count == 1) run(0);
   if (count <= 1) return;
@@ -336,7 +341,7 @@ void Pipeline::RunShared(size_t count, const std::function<void(size_t)>& run) {
   while (shared_work_.left != 0) shared_work_done_.Wait(mutex_);
 }
 
-// Runs one piece of shared work, with the lock released. Returns false if there is none.
+// Runs one piece of shared work while mutex_ is released. Returns false if there is none.
 bool Pipeline::RunPiece() {
   if (shared_work_.next == shared_work_.count) return false;
   const size_t piece = shared_work_.next++;
@@ -376,7 +381,7 @@ void Pipeline::TrimLog() {
   }
 }
 
-// Writes the batch to the log, with the lock released. While the disk is full, it waits for space.
+// Writes the batch to the log while mutex_ is released. Waits for space while the disk is full.
 // Returns false if the batch can't be written at all.
 bool Pipeline::AppendOrWait(std::vector<const Push*>& batch) {
   while (!failure_) {
@@ -427,8 +432,8 @@ void Pipeline::Fail(const Error& why) {
   SetFailure(why);
 }
 
-// Refuses pushes from now on. Works without memory: it copies errors, which takes none, and what
-// takes memory is left out if there is none.
+// Makes the pipeline refuse pushes from now on. Works even if there is no memory: copies of errors
+// take none, and the text of lost_ and the log line are left out if there is none for them.
 void Pipeline::SetFailure(const Error& why) noexcept {
   if (failure_) return;
   failure_ = why;
@@ -443,9 +448,9 @@ void Pipeline::SetFailure(const Error& why) noexcept {
   done_.NotifyAll();
 }
 
-// Fails all pushes that are not done, and refuses new ones. The next process applies the failed
-// pushes that are in the log. A push that another thread still reads is done when that thread has
-// finished.
+// Makes all pushes fail that are not done, and refuses new ones. The next process applies failed
+// pushes that are in the log. If another thread still reads a push, its callback is called when
+// that thread has finished.
 void Pipeline::GiveUp(const Error& why) {
   SetFailure(why);
   lanes_.Drain([](Lane*) {});
@@ -469,16 +474,16 @@ void Pipeline::GiveUp(const Error& why) {
   for (const auto& [table, work] : tables_) Answer(work);
 }
 
-// Calls a callback with the lock released.
+// Calls a callback while mutex_ is released.
 void Pipeline::Call(const Done& done, bool failed) {
   const std::optional<Error> lost = failed ? lost_ : std::nullopt;
   const MutexUnlock unlocked(mutex_);
   LogFailure("the end of a push", [&] { done(lost ? &*lost : nullptr); });
 }
 
-// Calls the callbacks of the table's pushes that are done, in order, with the lock released.
-// Earlier pushes of other tables need not be done: they are in the log, because a later push is in
-// the log.
+// Calls the callbacks of the table's pushes that are done, in order, while mutex_ is released.
+// Earlier pushes to other tables need not be done: they are in the log, because the log is written
+// in order.
 void Pipeline::Answer(std::shared_ptr<TableWork> of) {
   TableWork& work = *of;
   while (!work.pending.empty() && IsDone(*work.pending.front())) {
@@ -501,8 +506,8 @@ void Pipeline::Answer(std::shared_ptr<TableWork> of) {
   }
 }
 
-// Notes up to which sequence number all pushes are done, and calls the callbacks of repeated pushes
-// that are done thereby.
+// Updates the sequence number up to which all pushes are done, and calls the callbacks of the
+// repeated pushes that are done now.
 void Pipeline::Finish() {
   bool progress = false;
   while (!pending_.empty() && pending_.front()->answered) {
@@ -548,7 +553,7 @@ uint64_t Pipeline::Snapshot(ClientTable::Entries* clients) const {
 void Pipeline::WaitDone(uint64_t lsn) const {
   const MutexLock lock(mutex_);
   while (done_lsn_ < lsn && waiting_for_.empty()) done_.Wait(mutex_);
-  // With log_first(), rows have no push that is not in the log.
+  // With log_first(), pushes up to good_lsn_ are both logged and applied even after a failure.
   if (failure_ && !(log_first() && lsn <= good_lsn_)) throw Error(*failure_);
   if (done_lsn_ < lsn) Throw(ErrorCode::kOverloaded, waiting_for_);
 }

@@ -19,21 +19,21 @@
 #include "store/rows/row_order.h"
 #include "store/rows/table.h"
 
-// The processing of pushes. Each push gets the next sequence number, is written to the log and
+// The processing of pushes. Each push gets the next sequence number. It is written to the log and
 // applied to its table at the same time, and is done when both have ended and all earlier pushes of
-// the table are done. With a PersistentArena a push is logged first; otherwise a killed process
-// could leave rows with a push that is not in the log. Meanwhile its rows are sorted, and threads
-// that have nothing to apply help to write the log.
+// the table are done. With a PersistentArena, a push is applied only after it was logged; otherwise
+// a killed process could leave rows with a push that is not in the log. While the push is being
+// logged, its rows are sorted, and threads that have nothing to apply help to write the log.
 //
 // The pages of each table are distributed over lanes. One thread at a time works on a lane, in the
-// order of sequence numbers, so each row sees its pushes in that order with any number of threads.
-// Threads work on pieces of a lane. FairQueue chooses the job that is served next. It divides the
-// applied bytes among the jobs by their weights, so that a large push of one job does not delay the
-// pushes of other jobs. Thread-safe.
+// order of sequence numbers, so each row gets its pushes in that order with any number of threads.
+// Threads work on pieces of a lane. FairQueue chooses the job whose piece is applied next. It
+// divides the applied bytes among the jobs by their weights, so that a large push of one job does
+// not delay the pushes of other jobs. Thread-safe.
 //
-// Each client numbers its own pushes with increasing sequence numbers. A push that was accepted
-// before, and is sent again after a lost connection, is not applied again; it is done when all
-// pushes before it are done.
+// Each client also numbers its own pushes with increasing sequence numbers. A push that was
+// accepted before, and is sent again after a lost connection, is not applied again. The repeated
+// push is done when all pushes that were accepted up to the client's last one are done.
 
 namespace graphd::store {
 
@@ -48,12 +48,13 @@ class Pipeline {
     size_t threads = 2;
     uint64_t max_pending_bytes = uint64_t{256} << 20;
     uint64_t max_log_bytes = uint64_t{4} << 30;
-    // Called after each write to a log that is more than half full, by a thread of the pipeline,
-    // without its locks.
+    // Called after each write to the log while the log is more than half full. A thread of the
+    // pipeline calls it, without holding locks.
     std::function<void()> log_half_full = [] {};
-    // Stores which pushes the rows of a PersistentArena have, so that the log is only needed for
-    // later pushes and is truncated when it has more than `trim_bytes`. Called by the log's thread,
-    // without locks. If it throws, the log keeps growing.
+    // Stores which pushes the rows of a PersistentArena have, so that the log is needed only for
+    // later pushes and can be truncated. The log's thread calls it, without holding locks, when the
+    // log has more than `trim_bytes`. If it throws, the log keeps growing. Empty without a
+    // PersistentArena.
     std::function<void(const StoreState&)> save_state = {};
     uint64_t trim_bytes = 0;
     // Returns the undo log of applying thread i, or null if there is none.
@@ -83,12 +84,12 @@ class Pipeline {
   // Returns the sequence number of the last accepted push, and sets `clients`, unless it is null,
   // to the clients as of that push.
   uint64_t Snapshot(ClientTable::Entries* clients) const;
-  // Returns the sequence number just before that of the table's first failed push; UINT64_MAX if no
-  // push has failed. Call after WaitForState.
+  // Returns the sequence number just before that of the table's first failed push, or UINT64_MAX if
+  // no push to the table has failed. Call it after WaitForState.
   uint64_t LastGood(uint32_t table) const;
-  // Waits until pushes up to `lsn` are logged and applied. Throws the pipeline's error if it has
-  // failed, so that some of these pushes may never be logged or applied, and Error(kOverloaded),
-  // without waiting, while the disk is full, because that may last.
+  // Waits until pushes up to `lsn` are logged and applied. Throws the error of the pipeline if it
+  // has failed, because some of these pushes may then never be logged or applied. While the disk is
+  // full, throws Error(kOverloaded) instead of waiting, because that may last.
   void WaitDone(uint64_t lsn) const;
   // Waits until the pushes accepted so far are done, and returns the state of the rows with them.
   // With a PersistentArena this is also possible after the pipeline has failed: the state then has
@@ -121,7 +122,7 @@ class Pipeline {
     RowOrder order;
     Table::Pins pins;
     bool ordered = false, logged = false;
-    bool being_logged = false;  // the log's thread reads it
+    bool being_logged = false;  // the log's thread reads this push
     bool dispatched = false;    // passed to the lanes, or failed before
     uint32_t lanes_left = 0;
     bool failed = false;    // perhaps it was not logged, or not applied
@@ -189,7 +190,7 @@ class Pipeline {
   mutable Mutex log_mutex_ GRAPHD_ACQUIRED_BEFORE(mutex_){Mutex::kHeldLong};
   mutable Mutex mutex_;
   mutable CondVar work_, logging_, done_, shared_work_done_;
-  // Pushes done_lsn_ + 1 ... last_lsn_.
+  // The pushes from done_lsn_ + 1 to last_lsn_.
   std::deque<std::shared_ptr<PendingPush>> pending_ GRAPHD_GUARDED_BY(mutex_);
   std::deque<std::shared_ptr<PendingPush>> to_log_ GRAPHD_GUARDED_BY(mutex_);
   SharedWork shared_work_ GRAPHD_GUARDED_BY(mutex_);  // the record that is being written

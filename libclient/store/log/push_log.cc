@@ -34,7 +34,7 @@ struct RecordHeader {
   uint32_t magic;
   uint32_t table;
   uint64_t lsn;
-  uint64_t acknowledged;  // records up to this one were safe before this one was written
+  uint64_t acknowledged;  // all records up to this lsn were safe before this record was written
   uint64_t client_high;
   uint64_t client_low;
   uint64_t sequence;
@@ -60,8 +60,9 @@ uint64_t ChecksumOf(const SegmentHeader& header) {
   return XXH3_64bits(&header, offsetof(SegmentHeader, checksum));
 }
 
-// Returns the seed of a record's checksum, which covers header and rows. The record's checksum is
-// that of its payload with this seed, or the seed itself with kNoPayloadChecksum.
+// Returns the seed of a record's checksum, which is itself a checksum of the header and the rows.
+// The record's checksum is the checksum of the payload with this seed or, with kNoPayloadChecksum,
+// the seed.
 uint64_t SeedOf(RecordHeader header, uint64_t salt, const void* rows) {
   header.checksum = 0;
   const uint64_t of_header = XXH3_64bits_withSeed(&header, sizeof header, salt);
@@ -86,10 +87,11 @@ RecordHeader HeaderOf(const Push& push, uint64_t acknowledged, uint16_t flags) {
           0};
 }
 
-// Writes to a segment through a buffer. A payload may be in memory that a trainer can change, so it
-// is copied once, and the same bytes are written and checksummed. (With a wrong checksum, the
-// record and all after it would be lost.) The buffer stays in the processor's cache, so this costs
-// no more than writing directly from the payload.
+// A writer to a segment's file, with a buffer. A payload may be in memory that a trainer can
+// change, so it is first copied to the buffer, and the bytes in the buffer are both written and
+// checksummed. (If a checksum were wrong, the record and all later ones would be lost.) The buffer
+// stays in the processor's cache, so the copy takes no more time than writing directly from the
+// payload.
 class SegmentWriter {
  public:
   // Offsets and the buffer's size are multiples of 8.
@@ -153,7 +155,7 @@ struct FreeState {
 };
 using ChecksumState = std::unique_ptr<XXH3_state_t, FreeState>;
 
-// Reads the file of a segment.
+// A reader of the file of a segment.
 class SegmentReader {
  public:
   explicit SegmentReader(const std::string& path)
@@ -212,9 +214,10 @@ class SegmentReader {
     return first.magic == kRecordMagic && first.lsn == lsn;
   }
 
-  // Returns the largest sequence number after `lsn` that a good record at or after `offset` calls
-  // acknowledged, or 0. Records torn by a crash or a loss of power were not acknowledged, nor were
-  // the records written together with them.
+  // Returns the largest RecordHeader::acknowledged of the good records at or after `offset`, or 0
+  // if none is larger than `lsn`. A record's own sequence number does not count: records that a
+  // crash or a loss of power has torn, and the records written together with them, were not
+  // acknowledged.
   uint64_t LastAfter(uint64_t offset, uint64_t lsn) const {
     uint64_t last = 0;
     for (uint64_t at = offset; at + sizeof(RecordHeader) <= size();) {
@@ -248,7 +251,8 @@ PushLog::PushLog(std::string directory, Options options)
   if (!options_.in_memory) {
     MakeDirectories(directory_);
   } else if (::mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) {
-    // With the usual mode, a umask like that of graphd@.service would let the group write.
+    // The mode is 0700, because with the usual one, a umask like that of graphd@.service would let
+    // the group write to the directory.
     ThrowErrno("can't create directory", directory_);
   }
   directory_fd_ = options_.in_memory ? OpenOwnDirectory(directory_)
@@ -276,7 +280,8 @@ PushLog::Tail PushLog::Recover(const std::function<void(const Push&)>& visit) {
     if (options_.in_memory) OpenOwnFile(path, O_RDONLY);
     const SegmentReader reader(path);
     if (tail.path.empty() && !segments_.empty() && first != last_lsn_ + 1) {
-      // Records in between are missing. A segment was begun when the one before it was complete.
+      // Records between two segments are missing. They were acknowledged, because a segment is
+      // begun only when the one before it is complete.
       tail = {path, 0, reader.begins_at(first) && first > last_lsn_ ? first - 1 : 0};
     }
     uint64_t offset = sizeof(SegmentHeader);
@@ -302,7 +307,7 @@ PushLog::Tail PushLog::Recover(const std::function<void(const Push&)>& visit) {
     reader.CheckIntact();
   }
   if (tail.lost_after == 0) tail = {};
-  // The next segment replaces an empty one, which has the same name.
+  // If the last segment is empty, the next one gets the same name and replaces it.
   if (!segments_.empty() && segments_.back().first_lsn == last_lsn_ + 1) segments_.pop_back();
   return tail;
 }
@@ -332,8 +337,8 @@ void PushLog::Clear() {
 
 void PushLog::AdvanceTo(uint64_t lsn) { last_lsn_ = std::max(last_lsn_, lsn); }
 
-// Uses a spare file if there is one. Whatever fails, the spare is not lost, and the next call
-// succeeds when the reason is gone.
+// Begins a segment, in a spare file if there is one. If any step fails, the spare file is not lost,
+// and a later call succeeds when the reason of the failure is gone.
 void PushLog::StartSegment() {
   const std::string path = PathOf(last_lsn_ + 1);
   SegmentHeader header{};
@@ -356,8 +361,8 @@ void PushLog::StartSegment() {
     RenameFile(from.path, path);
     made = std::move(from);
     spares_.pop_back();
-    // The new name must be durable before the file is overwritten: with its old name it would be a
-    // damaged segment.
+    // The new name must be durable before the file is overwritten, because with its old name the
+    // file would be a damaged segment.
     if (options_.sync) SyncDirectory(directory_);
   }
   if (options_.in_memory) {
@@ -378,8 +383,8 @@ void PushLog::StartSegment() {
       {last_lsn_ + 1, sizeof header, std::max(made.bytes, sizeof header), std::move(made.memory)});
 }
 
-// Detects files that were moved or damaged; otherwise records could be written and acknowledged
-// that the next process does not find.
+// Detects files that were moved or damaged. Without this check, records could be acknowledged that
+// the next process does not find.
 void PushLog::CheckIntact() const {
   std::string what = WhatHappenedTo(directory_fd_.get(), directory_);
   if (what.empty() && file_) {
@@ -406,7 +411,7 @@ void PushLog::Append(std::span<const Push* const> pushes, const ParallelFor& par
 
 uint64_t PushLog::WriteToFile(std::span<const Push* const> pushes) {
   static constexpr char kZeros[8] = {};
-  // Write at the end of the valid records, so that a failed write is overwritten by the next.
+  // Records are written after the last valid record, so the next write replaces one that failed.
   const Segment& segment = segments_.back();
   const std::string path = PathOf(segment.first_lsn);
   SegmentWriter writer(file_.get(), path, segment.bytes, buffer_);
@@ -427,7 +432,7 @@ uint64_t PushLog::WriteToFile(std::span<const Push* const> pushes) {
   return writer.offset() - segment.bytes;
 }
 
-// Writes a record's header last: without it the record does not exist.
+// Writes the header of each record last, because a record exists only when it has its header.
 uint64_t PushLog::WriteToMemory(std::span<const Push* const> pushes,
                                 const ParallelFor& parallel_for) {
   const auto bytes_of = [](const Push& push) {
@@ -473,11 +478,13 @@ void PushLog::TruncateThrough(uint64_t lsn) {
     for (const Segment& segment : segments_) sum += segment.file_bytes;
     return sum;
   };
-  // Keep files for one segment more than were in use: the same pushes may need one more next time.
+  // Files are kept for one segment more than were in use, because the same pushes may need one more
+  // next time.
   uint64_t largest = 0;
   for (const Segment& segment : segments_) largest = std::max(largest, segment.file_bytes);
   max_bytes_ = std::max(files_in_use() + largest, max_bytes_ - max_bytes_ / 8);
-  // The segment that is written stays; the others end where the next one begins.
+  // The last segment stays, because records are written to it. Each other segment has the records
+  // before the first one of the next segment.
   while (CanTruncate(lsn)) {
     Segment& segment = segments_.front();
     const std::string spare = StrCat(directory_, "/spare-", segment.first_lsn);

@@ -45,41 +45,44 @@ class PushLog {
   // memory, kDenied if another user could have written it.
   PushLog(std::string directory, Options options);
 
-  // Reads all records in order; called once, before the first Append. The views that `visit` gets
-  // are valid during its call. A record torn by a crash ends the log (it was not acknowledged). If
-  // records follow it, or a segment is missing, the log is damaged: later records are not visited,
-  // and `lost_after` is set. Call SetAside then, when the visited records are stored elsewhere.
-  // Append continues after the last record visited. Throws Error: kIo, kDenied for a segment in
-  // memory that another user could have written.
+  // Calls `visit` for all records in order. Must be called once, before the first Append. The views
+  // that `visit` gets are valid during its call. The log ends at a record that a crash has torn,
+  // which was not acknowledged. If acknowledged records follow it, or if a segment is missing, the
+  // log is damaged: later records are not visited, and `lost_after` is set. In this case, call
+  // SetAside when the visited records are stored elsewhere. Append continues after the last record
+  // visited. Throws Error: kIo; kDenied for a segment in memory that another user could have
+  // written.
   Tail Recover(const std::function<void(const Push&)>& visit);
   // Returns the sequence number of the last record, or 0. AdvanceTo makes the sequence number of
   // the next record at least `lsn` + 1, because RocksDB may be ahead of a log that was truncated.
   uint64_t last_lsn() const noexcept { return last_lsn_; }
   void AdvanceTo(uint64_t lsn);
-  // Renames every segment to "damaged-...", for later inspection. Until SetAside is called, KeepAll
-  // makes TruncateThrough keep all segments, even those whose records are stored elsewhere.
+  // SetAside renames every segment to "damaged-...", for later inspection. KeepAll makes
+  // TruncateThrough keep all segments until SetAside is called, even segments whose records are
+  // stored elsewhere.
   void SetAside();
   void KeepAll() noexcept { keeps_all_ = true; }
-  // Removes every segment, when their records are stored elsewhere.
+  // Removes all segments. Call it when their records are stored elsewhere.
   void Clear();
 
   // Calls run(0) ... run(count - 1) on any threads, and returns when all calls have returned.
   using ParallelFor = std::function<void(size_t count, const std::function<void(size_t)>& run)>;
 
-  // Writes records whose sequence numbers continue from last_lsn(). In memory, payloads are copied
-  // in pieces by `parallel_for`. A payload is read once, so that a process that shares its memory
-  // may change it meanwhile. Throws Error: kOverloaded if the disk is full, or descriptors or
-  // memory have run out; kIo, also if the directory or the segment's file is no longer at its path;
-  // kCorrupt if the file was truncated. Then nothing counts as written, and the same call may be
-  // repeated.
+  // Writes records whose sequence numbers continue from last_lsn(). To a log in memory, payloads
+  // are copied in pieces by `parallel_for`. Each byte of a payload is read only once, so a process
+  // that shares its memory may change it meanwhile. Throws Error: kOverloaded if the disk is full,
+  // or if descriptors or memory have run out; kIo, also if the directory or the segment's file is
+  // no longer at its path; kCorrupt if the file was truncated. After an error, nothing counts as
+  // written, and the same call may be repeated.
   void Append(std::span<const Push* const> pushes, const ParallelFor& parallel_for = RunAll);
   // Allocates memory for `count` segments and keeps it, so that the log can be written even when
   // the tmpfs is full. Also maps the first of these segments, so that the first push does not wait
   // for that. Only for a log in memory; call it after Recover. Throws Error(kOverloaded).
   void KeepSegments(size_t count);
-  // Removes the segments that have only records up to `lsn`, or keeps their files for reuse. The
-  // size of all files, kept and in use, is limited to the size that was in use before this call and
-  // one more segment, or to seven eighths of the last limit if that is more.
+  // Removes the segments that have only records up to `lsn`, or keeps their files for reuse. Files
+  // are kept only while the size of all files, kept and in use, is below a limit. The limit is the
+  // size that was in use before this call plus one segment, or seven eighths of the last limit if
+  // that is more.
   void TruncateThrough(uint64_t lsn);
 
   const std::string& directory() const noexcept { return directory_; }
@@ -90,8 +93,8 @@ class PushLog {
     return !keeps_all_ && segments_.size() > 1 && segments_[1].first_lsn <= lsn + 1;
   }
 
-  // Throws Error unless the directory and the segment that is written are in their places, and no
-  // record in memory was lost.
+  // Throws Error unless the directory and the last segment are in their places, and no record in
+  // memory was lost.
   void CheckIntact() const;
 
   uint64_t bytes() const noexcept;  // size of the segments in use
@@ -126,7 +129,7 @@ class PushLog {
   std::string directory_;
   Options options_;
   UniqueFd directory_fd_;
-  std::deque<Segment> segments_;  // the last one is written, if is_open()
+  std::deque<Segment> segments_;  // if is_open(), records are written to the last one
   std::vector<Spare> spares_;
   uint64_t max_bytes_ = 0;  // upper bound of the files of segments and spares
   bool keeps_all_ = false;

@@ -15,7 +15,8 @@ namespace {
 using std::chrono::duration;
 using std::chrono::milliseconds;
 
-// Counts at least what the pipeline counts for a push, so that all waiting pushes fit there.
+// Returns the bytes that a waiting push counts for. They are no fewer than the pipeline counts, so
+// that all waiting pushes fit into the pipeline.
 uint64_t WaitingBytes(const Push& push) {
   return push.payload.size() + push.rows.size_bytes() + 256;
 }
@@ -46,7 +47,7 @@ void WriteBarrier::Submit(std::shared_ptr<Table> table, const Push& push, Pipeli
     }
     submitting_++;
   }
-  // The lock is not held, because Submit may read from the disk, and call `done`.
+  // The mutex is not held here, because Pipeline::Submit may read from the disk, and call `done`.
   const auto leave = [this](void*) {
     const MutexLock lock(mutex_);
     if (--submitting_ == 0) changed_.NotifyAll();
@@ -134,7 +135,8 @@ WriteBarrierHold::WriteBarrierHold(WriteBarrier& barrier, HoldOptions options)
 void WriteBarrierHold::AwaitEarlierPushes() {
   {
     const MutexLock lock(barrier_.mutex_);
-    // After the hold has expired, new pushes come, and there may never be a time without one.
+    // The wait also ends when the hold has expired, because new pushes are submitted then, and
+    // there may never be a time without one.
     while (barrier_.submitting_ != 0 && expired_.empty()) {
       barrier_.changed_.Wait(barrier_.mutex_);
     }

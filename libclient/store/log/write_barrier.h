@@ -13,11 +13,11 @@
 #include "store/log/pipeline.h"
 
 // The barrier between pushes and a pipeline. It lets pushes pass or, while a checkpoint is taken,
-// makes them wait in order, up to a bound. Thread-safe.
+// makes them wait in order. The size of the pushes that wait is bounded. Thread-safe.
 
 namespace graphd::store {
 
-// The holder of a hold, and its limits.
+// The holder of a hold, which keeps the barrier closed, and the limits of the hold.
 struct HoldOptions {
   std::string job = "";             // a job waits longer after a hold of its own than others do
   std::string holder = "somebody";  // for errors: "job 7 (10.0.0.3:40112)"
@@ -28,19 +28,20 @@ struct HoldOptions {
 
 class WriteBarrier {
  public:
-  // Pushes of at most `max_bytes`, or a single larger one, may wait. `pipeline` must outlive the barrier.
+  // Pushes of at most `max_bytes` in total, or a single larger one, may wait. `pipeline` must
+  // outlive the barrier.
   WriteBarrier(Pipeline& pipeline, uint64_t max_bytes)
       : pipeline_(pipeline), max_bytes_(max_bytes) {}
 
-  // Calls Pipeline::Submit. While the barrier is closed, the push waits, and errors of
-  // Pipeline::Submit are passed to `done`; this function then throws only Error(kOverloaded), if
-  // too much waits already.
+  // Calls Pipeline::Submit. While the barrier is closed, the push waits, and later errors of
+  // Pipeline::Submit are passed to `done`. This function itself then throws only
+  // Error(kOverloaded), if too much waits already.
   void Submit(std::shared_ptr<Table> table, const Push& push, Pipeline::Done done);
 
   // Returns the time until this job may hold pushes, if no hold is active now. After a hold, pushes
-  // pass for at least as long as they waited for that hold, or for twice as long before the same
-  // job may hold them again. So pushes pass for at least half of the time, and a job that holds
-  // pushes again and again leaves room for the holds of other jobs.
+  // pass for at least as long as they waited for that hold before another job may hold them, and
+  // for twice as long before the same job may. So pushes pass for at least half of the time, and a
+  // job that holds pushes again and again leaves room for the holds of other jobs.
   std::chrono::milliseconds TimeToNextHold(const std::string& job) const;
 
  private:
@@ -52,7 +53,8 @@ class WriteBarrier {
   };
 
   Clock::duration PauseFor(const std::string& job) const GRAPHD_REQUIRES(mutex_);
-  // Closes the barrier. Throws Error(kOverloaded) if it is closed, or was a short while ago.
+  // Closes the barrier. Throws Error(kOverloaded) if the barrier is closed, or was closed a short
+  // while ago.
   void Close(const HoldOptions& options);
   // Submits the pushes that wait, and then opens the barrier.
   void Open() noexcept;
@@ -73,18 +75,18 @@ class WriteBarrier {
   // The arrival of the first push that has to wait for the present hold.
   std::optional<Clock::time_point> first_wait_ GRAPHD_GUARDED_BY(mutex_);
   Clock::time_point opened_ GRAPHD_GUARDED_BY(mutex_);
-  Clock::duration waited_ GRAPHD_GUARDED_BY(mutex_){};  // the time that its first push waited
+  Clock::duration waited_ GRAPHD_GUARDED_BY(mutex_){};  // wait of the last hold's first push
 };
 
-// Keeps a barrier closed while it lives, but no longer than its options say: a checkpoint that
-// makes no progress must not stop training.
+// A hold, which keeps a barrier closed while this object exists, but no longer than its options
+// say, because a checkpoint that makes no progress must not stop training.
 class WriteBarrierHold {
  public:
-  // Closes the barrier and waits until the pushes that have passed are done. If it throws, it
-  // leaves the barrier open, or closed for its other holder. Throws Error: kOverloaded if there is
-  // another hold, if the last hold was a short while ago (WriteBarrier::TimeToNextHold) or if the
-  // disk is full; kDeadline if pushes had to wait for too long meanwhile; kIo if the log has
-  // failed.
+  // Closes the barrier and waits until the pushes that have passed are done. Throws Error:
+  // kOverloaded if there is another hold, if the last hold was a short while ago
+  // (WriteBarrier::TimeToNextHold) or if the disk is full; kDeadline if pushes had to wait for too
+  // long meanwhile; kIo if the log has failed. After an error, the barrier is open, or closed by
+  // the other hold.
   WriteBarrierHold(WriteBarrier& barrier, HoldOptions options);
   ~WriteBarrierHold() { Release(); }
   WriteBarrierHold(const WriteBarrierHold&) = delete;
@@ -95,7 +97,7 @@ class WriteBarrierHold {
 
  private:
   void AwaitEarlierPushes();
-  // Returns when the hold has to end.
+  // Waits until the hold has to end.
   void Watch();
   std::string WhyExpired() const GRAPHD_REQUIRES(barrier_.mutex_);
   void Release() noexcept;

@@ -29,7 +29,8 @@ const char* KindName(UpdateKind kind) {
   return "?";
 }
 
-// Uses eight running sums, so that the compiler may use vectors without changing the result.
+// Returns the mean of squares of the gradient with weight decay. Uses eight running sums, so that
+// the compiler may use vectors without changing the result.
 __attribute__((always_inline)) inline float MeanOfSquares(const float* gradient, const float* value,
                                                           float decay, size_t elements) {
   float sums[8] = {};
@@ -104,8 +105,8 @@ __attribute__((always_inline)) inline void StepWith(const UpdateRule& rule, size
   }
 }
 
-// Does the same operations in the same order for eight elements at once; the results are identical
-// bit for bit.
+// Does the same as StepWith for eight elements at once, with the same operations in the same order,
+// so that the results are identical bit for bit.
 __attribute__((target("avx2"))) void StepBy8(const UpdateRule& rule, size_t elements,
                                              const float* gradient, float* value, float* state) {
   StepWith(rule, elements, gradient, value, state);

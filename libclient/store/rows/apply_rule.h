@@ -13,7 +13,8 @@
 
 namespace graphd::store {
 
-// Returns the floats of state per row of `elements` values. State starts as zeros.
+// Returns how many floats of optimiser state belong to a row of `elements` values. State starts as
+// zeros.
 constexpr size_t StateFloats(OptimizerState kind, size_t elements) noexcept {
   switch (kind) {
     case OptimizerState::kNone:
@@ -29,8 +30,8 @@ constexpr size_t StateFloats(OptimizerState kind, size_t elements) noexcept {
 }
 
 // Throws Error(kInvalid) unless the rule suits rows of this dtype with this state, and its numbers
-// are finite and in range. kSet and kLoad suit every dtype, kAdd the dtypes that C++ can add,
-// optimisers float32.
+// are finite and in range. kSet and kLoad suit every dtype, kAdd suits the dtypes that C++ can add,
+// and the optimisers suit float32.
 void CheckRule(const UpdateRule& rule, DType dtype, OptimizerState state);
 
 // Does one step of an optimiser: changes `value` and `state` in place. `state` has StateFloats()

@@ -22,7 +22,7 @@ namespace {
 // The sum of Arena::promise_ over all tables of this process.
 std::atomic<uint64_t> all_promises = 0;
 
-// Creates memory that is freed with its last user, and that can't be resized.
+// Creates a memory file that can't be resized, and that is freed when nobody uses it any more.
 UniqueFd MakeMemory(const std::string& name, uint64_t bytes) {
   UniqueFd fd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd) ThrowErrno("can't make memory for", name);
@@ -68,7 +68,7 @@ Arena::Arena(const std::string& name, Shape shape, const Files* files)
     lsns_ = HugeArray<uint64_t>(num_pages(), "the numbers of pages");
   }
   reader_fd_ = OpenFile(StrCat("/proc/self/fd/", fd_.get()), O_RDONLY);
-  // Allocate the words at once, because every reader reads them and they are small.
+  // The words are allocated now, because every reader reads them and they are small.
   Allocate(fd_.get(), 0, (num_pages() + 1) * sizeof(uint64_t));
   std::byte* base = MapAligned(fd_.get(), mapped_, PROT_READ | PROT_WRITE, MAP_SHARED);
   if (base == nullptr) {
@@ -77,7 +77,8 @@ Arena::Arena(const std::string& name, Shape shape, const Files* files)
   words_ = reinterpret_cast<std::atomic<uint64_t>*>(base);
   if (files != nullptr) rows_guard_ = MappingGuard(base, mapped_);
   dropped_from_ = mapped_;
-  // Use huge pages if the kernel has them for shared memory; otherwise ArrayMemory makes them.
+  // Without small_pages, the kernel is asked for huge pages. If it does not use them for shared
+  // memory, ArrayMemory makes them.
   ::madvise(base, mapped_, shape.small_pages ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
   values_ = base + offset;
   const uint64_t values = mapped_ - offset;
@@ -104,8 +105,9 @@ Arena::~Arena() {
   if (words_ != nullptr) ::munmap(words_, mapped_);
 }
 
-// A table gets huge pages if there is room for all of its rows and for as much state, besides what
-// other tables with huge pages may still take. Pages of kept files were allocated before.
+// Returns how memory of `bytes` is allocated. A table gets huge pages if there is room for all of
+// its rows and for as much state, besides the memory that other tables with huge pages may still
+// take. The pages of kept files were allocated before, so they can only be collapsed.
 ArrayMemory::Pages Arena::PagesFor(uint64_t bytes, uint64_t least_room, bool kept) const {
   if (shape_.small_pages) return ArrayMemory::Pages::kSmall;
   if (kept || bytes < ArrayMemory::kLeastHuge) return ArrayMemory::Pages::kCollapsed;
@@ -117,7 +119,7 @@ void Arena::SetPromise(uint64_t bytes) noexcept {
   all_promises += bytes - promise_.exchange(bytes);
 }
 
-// Reduces the promise by memory that was allocated, and thus is no longer counted as available.
+// Reduces the promise by memory that was allocated, because that is no longer counted as available.
 void Arena::ReducePromise(uint64_t bytes) noexcept {
   uint64_t before = promise_.load();
   while (!promise_.compare_exchange_weak(before, before - std::min(before, bytes))) {
@@ -125,7 +127,8 @@ void Arena::ReducePromise(uint64_t bytes) noexcept {
   all_promises -= std::min(before, bytes);
 }
 
-// Anonymous memory gets huge pages from the kernel and does not collapse.
+// Returns the ArrayMemory of the states. If they are in anonymous memory, the kernel makes huge
+// pages by itself, and CollapseOnePage does nothing.
 std::unique_ptr<ArrayMemory> Arena::MemoryOf(const States& states, bool kept) const {
   const uint64_t bytes = states.floats.size() * sizeof(float);
   auto* const data =
@@ -203,7 +206,8 @@ Arena::States Arena::MakeStates(size_t state_floats) const {
   return states;
 }
 
-// Allocates the states of the pages in memory that have none. If that fails, removes the file.
+// Allocates the states of those pages in memory that have none. If that fails, removes the file of
+// the states.
 void Arena::AllocateStates(size_t state_floats, States& states) const {
   try {
     EachResident([&](uint64_t page) {
@@ -224,7 +228,7 @@ uint64_t Arena::AdoptStates(size_t state_floats, States states) {
   EachResident([&](uint64_t page) { states.has_memory[page] = false; });
   for (uint64_t page = 0; page < num_pages(); page++) {
     if (!states.has_memory[page]) continue;
-    const Range range = StatesOf(page, state_floats);  // the page was evicted meanwhile
+    const Range range = StatesOf(page, state_floats);  // the page was evicted after MakeStates
     states.taken -= states.memory->Give(range.begin, range.end);
   }
   states.has_memory = {};
@@ -336,8 +340,9 @@ void Arena::Reserve(uint64_t page, uint64_t& taken) {
   ReducePromise(taken - before);
 }
 
-// Throws unless the files have the values and sequence numbers of all pages that were in memory: an
-// earlier process had allocated and written them. Pages of a PersistentArena are never evicted.
+// Throws unless the files have the values and sequence numbers of all pages that were in memory,
+// which an earlier process has allocated and written. Pages of a PersistentArena are never evicted,
+// so a page that is not in memory must not have had a push.
 void Arena::CheckThere() const {
   const auto has = [this](const UniqueFd& fd, uint64_t begin, uint64_t end, uint64_t& hole) {
     if (hole <= begin) {  // find the first hole at or after `begin`
@@ -369,7 +374,8 @@ void Arena::CheckThere() const {
 
 uint64_t Arena::TakeOver(const std::function<void()>& roll_back) {
   CheckThere();
-  // A file may have holes where memory was never used, or somebody has punched them.
+  // A file may have holes, because memory was never used there, or because somebody has punched
+  // them.
   uint64_t begin = 0, end = 0;  // pages in memory, one after another
   const auto allocate = [&] {
     if (begin == end) return;
@@ -396,7 +402,7 @@ uint64_t Arena::TakeOver(const std::function<void()>& roll_back) {
       UnlockAbsent(page, word);
       continue;
     }
-    // Count this as a change of the page, because a reader may have begun to copy a row before.
+    // This counts as a change of the page, because a reader may have begun to copy a row before.
     Unlock(page, word);
     const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
     taken += value_memory_->Count(values.begin, values.end) +

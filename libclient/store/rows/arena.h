@@ -16,10 +16,10 @@
 #include "store/rows/array_memory.h"
 #include "store/rows/memory_dir.h"
 
-// The memory of one table: its rows, which trainers of this machine may map read-only
-// (ArenaReader); and, in the daemon's own memory, the optimiser state and the sequence number of
-// each page's last push. The memory is freed with the process, or is in files of a tmpfs
-// (PersistentArena) and is found there by the next process.
+// The memory of one table. It has the rows, which trainers on this machine may map read-only
+// (ArenaReader). It also has the optimiser state and the sequence number of each page's last push,
+// which only the daemon uses. The memory is freed when the process ends, or is in files of a tmpfs
+// (PersistentArena), where the next process finds it.
 //
 // Any thread may call Lock, TryLock, Reserve, Release, CollapseOnePage, TryRead and DropDamaged.
 // Rows, states and lsn of a page are guarded by the page's lock.
@@ -49,7 +49,7 @@ class Arena {
     std::string path = {};    // the path of the file
     std::unique_ptr<ArrayMemory> memory = {};
     std::vector<bool> has_memory = {};  // by page; only until AdoptStates
-    uint64_t taken = 0;                 // bytes of these pages
+    uint64_t taken = 0;                 // bytes that the states of these pages take
   };
 
   // Maps address space only; Reserve allocates the memory of each page. `name` is shown in
@@ -63,13 +63,14 @@ class Arena {
   const Shape& shape() const noexcept { return shape_; }
   uint64_t num_pages() const noexcept { return ArenaPages(shape_.rows); }
   int64_t rows_of(uint64_t page) const noexcept;
-  // Returns the descriptor for trainers, which can't be used to write, nor to reopen for writing.
+  // Returns the descriptor for trainers. They can't write through it, nor reopen it for writing.
   int reader_fd() const noexcept { return reader_fd_.get(); }
 
   // These functions give optimiser state of zeros to rows that had no state. MakeStates allocates
   // the state of the pages that are in memory. AdoptStates allocates the state of pages that were
-  // loaded since then, and returns the memory of all; no other thread may use the arena's state
-  // meanwhile. If they throw Error(kOverloaded), they have changed nothing.
+  // loaded since then, and returns the bytes of all states that are allocated. No other thread may
+  // use the arena's state during AdoptStates. If they throw Error(kOverloaded), they have changed
+  // nothing.
   States MakeStates(size_t state_floats) const;
   uint64_t AdoptStates(size_t state_floats, States states);
 
@@ -90,7 +91,8 @@ class Arena {
     return states_.floats.data() + static_cast<size_t>(row) * shape_.state_floats;
   }
 
-  // Prefetches what a change of the page needs besides its rows.
+  // Prefetches the page's word and sequence number, which a change of the page needs besides its
+  // rows.
   void PrefetchPage(uint64_t page) const noexcept {
     __builtin_prefetch(&words_[page], 1);
     __builtin_prefetch(&lsns_[page], 1);
@@ -102,8 +104,8 @@ class Arena {
     __atomic_store_n(&lsns_[page], lsn, __ATOMIC_RELEASE);
   }
 
-  // Locks the page, and waits while another thread has it locked. Returns the page's word from
-  // before, without kPageLocked.
+  // Locks the page, and waits while another thread has it locked. Returns the word that the page
+  // had before it was locked, without kPageLocked.
   uint64_t Lock(uint64_t page) noexcept;
   // Locks the page unless another thread has it locked; returns false in this case. The operation
   // is sequentially consistent with later reads (Table::PinPage depends on it).
@@ -121,21 +123,22 @@ class Arena {
     words_[page].store(word_before, std::memory_order_release);
   }
 
-  // Allocates memory for a page that is loaded, so that a shortage is Error(kOverloaded) and not
-  // SIGBUS. (Anonymous memory, for states, is only counted.) The caller holds the page's lock. Adds
-  // to `taken` the bytes that no other page had allocated, even if it throws: pages share blocks of
-  // 4 KiB, and groups of huge pages.
+  // Allocates memory for a page that is being loaded, so that a shortage is reported by
+  // Error(kOverloaded) and not by SIGBUS. (Anonymous memory, for states, is only counted.) The
+  // caller holds the page's lock. Adds the bytes that were not allocated for other pages to
+  // `taken`, even if it throws. Pages share blocks of 4 KiB and groups of huge pages, so these
+  // bytes may be fewer or more than those of the page.
   void Reserve(uint64_t page, uint64_t& taken);
   // Frees the memory that only this page uses, and returns its bytes. The caller holds the page's
   // lock.
   uint64_t Release(uint64_t page) noexcept;
-  // Takes over the pages of files that were kept, before other threads use them: allocates all
-  // memory that their pages should have already, calls `roll_back` while pages still have the locks
-  // that an earlier process held, releases these, and returns the memory that the pages take.
-  // Throws Error, before it has called `roll_back`: kOverloaded; kCorrupt if a page that was in
-  // memory is not there any more.
+  // Takes over the pages of files that were kept. Must be called before other threads use them.
+  // Allocates memory where the files have holes in these pages, calls `roll_back` while pages still
+  // have the locks that an earlier process held, releases these locks, and returns the bytes that
+  // the pages take. Throws Error, but not after it has called `roll_back`: kOverloaded; kCorrupt if
+  // a page that was in memory is not there any more.
   uint64_t TakeOver(const std::function<void()>& roll_back);
-  // Returns an upper bound of what Reserve adds.
+  // Returns an upper bound of the bytes that Reserve adds to `taken`.
   uint64_t MaxBytesOf(uint64_t page) const noexcept;
 
   // See ArrayMemory::CollapseOnePage. AdoptStates must not run meanwhile.
@@ -146,12 +149,12 @@ class Arena {
   bool has_huge_pages() const noexcept {
     return value_memory_->pages() == ArrayMemory::Pages::kHuge;
   }
-  // Returns the memory that may be allocated ahead of need.
+  // Returns how many bytes may be allocated before they are needed.
   uint64_t room() const { return SpareMemory(fd_.get()); }
 
-  // Another process may truncate the files while they are used (MappingGuard). DropDamaged then
-  // marks the pages of lost rows as absent. The table must not be changed or written to the disk
-  // any more, and the files are left unchanged, so that the next process sees the damage.
+  // The functions below are for files that another process truncates while they are used
+  // (MappingGuard). After that, the table must not be changed or written to the disk any more, and
+  // the files are left unchanged, so that the next process sees the damage.
   //
   // Returns whether rows, states or sequence numbers may be lost. AdoptStates must not run
   // meanwhile.
@@ -163,10 +166,10 @@ class Arena {
   // Returns what has happened to the files: they were removed, replaced or truncated; or an empty
   // text. AdoptStates must not run meanwhile.
   std::string WhatHappened() const;
-  // Marks as absent the pages whose values are no longer in the file. If it finds rows that were
+  // Marks the pages whose values are no longer in the file as absent. If it finds rows that were
   // lost since its last call, it lowers the offset that dropped_from() returns.
   void DropDamaged() noexcept;
-  // Returns the offset in the file of rows behind which all pages were marked as absent.
+  // Returns an offset in the file of rows. All pages behind it were marked as absent.
   uint64_t dropped_from() const noexcept { return dropped_from_.load(); }
 
   // Copies the row if its page is in memory; the copy is never torn. Waits while the page is
@@ -209,7 +212,8 @@ class Arena {
   Mutex dropping_;
   std::atomic<uint64_t> dropped_from_ = 0;  // offset in the file of rows; pages behind are absent
   std::unique_ptr<ArrayMemory> value_memory_;
-  // The memory that a table with huge pages may still take; as much for states as for values.
+  // The bytes that a table with huge pages may still take. At first, these are as many for states
+  // as for values.
   std::atomic<uint64_t> promise_ = 0;
 };
 

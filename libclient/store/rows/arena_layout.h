@@ -15,13 +15,13 @@
 // The layout of a table's rows in memory that several processes map, and the functions that read
 // and write a row there. Arena writes the memory, ArenaReader only reads it.
 //
-// The memory begins with a word per page of 64 rows and one word for the table; then come the
+// The memory begins with a word per page of 64 rows and one word for the table. Then come the
 // values, row after row. A page's word is a sequence lock (Boehm, "Can seqlocks get along with
 // programming language memory models?", 2012): bit 0 is set while the page is being changed, bit 1
-// is set if the page is in memory, and the other bits count changes. A reader compares the word
-// before and after it copies a row, and so never returns a torn row. The table's word is odd while
-// a checkpoint is being restored: a reader compares it as well, and so never returns a mixture of
-// old and restored rows.
+// is set if the page is in memory, and the other bits count changes. A reader compares the words
+// from before and after it copies a row, and so never returns a torn row. The table's word is odd
+// while a checkpoint is being restored. A reader compares this word in the same way, and so never
+// returns a mixture of old and restored rows.
 
 namespace graphd::store {
 
@@ -77,8 +77,8 @@ class Backoff {
   int rounds_ = 0;
 };
 
-// Copies a row of the word's page; the copy is never torn. Returns false if the page is not in
-// memory, or stays locked for more than `most_waits` waits of Backoff.
+// Copies a row of the page that has this word; the copy is never torn. Returns false if the page is
+// not in memory, or if it is still locked after `most_waits` waits of Backoff.
 inline bool ReadRow(const std::atomic<uint64_t>& word, const std::byte* from, size_t row_bytes,
                     std::byte* out, int most_waits) noexcept {
   Backoff backoff;

@@ -10,10 +10,10 @@
 #include "base/mapping_guard.h"
 #include "store/rows/arena_layout.h"
 
-// A trainer's view of a table's rows in its daemon's memory: Arena::reader_fd, mapped read-only.
-// Rows are never torn; rows whose pages are not in memory must be requested from the daemon.
-// Thread-safe. The daemon does not see these reads, so with a memory budget only its own reads and
-// pushes keep pages from being evicted.
+// A trainer's view of a table's rows in the memory of the daemon on its machine: Arena::reader_fd,
+// mapped read-only. Rows are never torn. Rows whose pages are not in memory must be requested from
+// the daemon. The daemon does not see these reads, so with a memory budget, only its own reads and
+// pushes keep pages from being evicted. Thread-safe.
 //
 // Another process may truncate the file that has the rows. Then no row can be read here any more,
 // and all rows must be requested from the daemon, which knows whether rows are lost.
@@ -38,9 +38,10 @@ class ArenaReader {
   bool TryRead(int64_t row, std::byte* out) const noexcept;
 
   // Copies row rows[i] to row i of `out`, or to row to[i] if `to` is not empty. Sets `missing` to
-  // the positions in `rows` that could not be read as with TryRead, or to all if a checkpoint is
-  // restored meanwhile or the memory was truncated; their rows in `out` are undefined. Throws
-  // Error(kInvalid), before any read, if a row is out of range.
+  // the positions in `rows` of rows for which TryRead would return false, or to all positions if a
+  // checkpoint was being restored meanwhile or the memory was truncated. The rows of `out` for
+  // these positions are undefined. Throws Error(kInvalid), before any read, if a row is out of
+  // range.
   void Read(std::span<const int64_t> rows, std::span<const int64_t> to, std::byte* out,
             std::vector<uint32_t>& missing) const;
 

@@ -10,8 +10,8 @@
 
 namespace graphd::store {
 
-// Huge pages are allocated in groups, because each call that makes some lets all processors wait
-// for each other, which takes a millisecond if one of them sleeps.
+// Huge pages are allocated in groups, because in each call that makes huge pages, all processors
+// wait for each other, which takes a millisecond if one of them sleeps.
 ArrayMemory::ArrayMemory(std::byte* data, uint64_t bytes, Pages pages, bool collapses,
                          Functions functions)
     : data_(data),
@@ -22,7 +22,8 @@ ArrayMemory::ArrayMemory(std::byte* data, uint64_t bytes, Pages pages, bool coll
       blocks_(bytes),
       full_(pages == Pages::kCollapsed && collapses ? bytes : 0) {}
 
-// Calls f(begin, end, group) for the part of a range in each group.
+// Calls f(begin, end, group) for each group that a range overlaps, with the part of the range in
+// this group.
 template <class F>
 void ArrayMemory::EachPart(uint64_t begin, uint64_t end, const F& f) const {
   while (begin < end) {
@@ -33,7 +34,8 @@ void ArrayMemory::EachPart(uint64_t begin, uint64_t end, const F& f) const {
   }
 }
 
-// Allocates the group unless it is allocated. Returns false if its pages are allocated in blocks.
+// Allocates the group as a whole unless it is allocated. Returns false if its memory is allocated
+// in blocks instead.
 bool ArrayMemory::TakeGroup(uint64_t group, uint64_t& taken) {
   std::atomic<Group>& how = groups_[group];
   if (how.load(std::memory_order_acquire) == kUnused) {

@@ -32,7 +32,7 @@ class ArrayMemory {
     std::function<void(uint64_t begin, uint64_t bytes)> allocate = [](uint64_t, uint64_t) {};
     // Frees memory that no page uses any more. Does not throw.
     std::function<void(uint64_t begin, uint64_t bytes)> release = [](uint64_t, uint64_t) {};
-    // Returns how much memory may be allocated before it is needed; only with kHuge.
+    // Returns how many bytes may be allocated before they are needed. Called only with kHuge.
     std::function<uint64_t()> room = [] { return UINT64_MAX; };
   };
   // `collapses` tells whether CollapseOnePage finds pages to collapse; it may be true only with
@@ -48,16 +48,16 @@ class ArrayMemory {
   // memory, but groups of huge pages that were allocated for it stay. Calls of Take, Count and Give
   // for one table page must not overlap.
   void Take(uint64_t begin, uint64_t end, uint64_t& taken);
-  // Counts the memory of a table page that is allocated already, and returns the bytes that no
-  // other page has. Must not be called with kHuge.
+  // Counts a table page whose memory is allocated already, and returns those of its bytes that were
+  // not counted for other pages. Must not be called with kHuge.
   uint64_t Count(uint64_t begin, uint64_t end);
   // Undoes Take. Returns the bytes that it frees.
   uint64_t Give(uint64_t begin, uint64_t end) noexcept;
-  // Returns an upper bound of what Take adds.
+  // Returns an upper bound of the bytes that Take adds to `taken`.
   uint64_t MaxBytes(uint64_t begin, uint64_t end) const noexcept;
 
-  // Reports that a table page whose memory was taken is in use for good, so that its huge page may
-  // be collapsed. Once for each page.
+  // Reports that a table page whose memory was taken stays in use, so that its huge page may be
+  // collapsed. Must be called once for each page.
   void SetUsed(uint64_t begin, uint64_t end);
   // Collapses small pages into a huge page, if there is a huge page all of whose blocks are in use
   // and that was not collapsed yet. Returns false if there is none.
@@ -76,8 +76,8 @@ class ArrayMemory {
   const Pages pages_;
   const Functions functions_;
 
-  // kHuge: how each group was allocated. One mutex of taking_ is held meanwhile, so that a call
-  // hardly ever waits for the allocation of another group.
+  // With kHuge, groups_ has the state of each group. While a group is being allocated, one of the
+  // mutexes taking_ is held, so that a call hardly ever waits for the allocation of another group.
   static constexpr size_t kMutexes = 64;
   std::vector<std::atomic<Group>> groups_;
   Mutex taking_[kMutexes];

@@ -5,9 +5,9 @@
 
 namespace graphd::store {
 
-// The number of resident table pages in each 4 KiB block of an array. The memory of a block is
-// allocated with the first of its pages and freed with the last one, so that table pages may begin
-// anywhere. Not thread-safe.
+// The number of resident table pages in each 4 KiB block of an array. With it, the memory of a
+// block is allocated when the first of its table pages is loaded, and freed when the last one is
+// evicted. So table pages may begin anywhere. Not thread-safe.
 class BlockUses {
  public:
   static constexpr uint64_t kBlock =

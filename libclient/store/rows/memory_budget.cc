@@ -10,7 +10,7 @@ namespace graphd::store {
 namespace {
 
 constexpr auto kTimeout = std::chrono::seconds(60);
-// Interval at which a waiting call tries to evict pages that were referenced before.
+// The interval at which a waiting call tries again to evict pages.
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 
 }  // namespace
@@ -100,13 +100,13 @@ MemoryBudget::Allocation MemoryBudget::Allocate(uint64_t bytes, const std::strin
   return {this, bytes};
 }
 
-// Returns whether it freed something. The hand goes round twice at most: the first round clears
-// the reference marks.
+// Evicts pages until there is room for `bytes`. Returns whether it has freed memory. The clock's
+// hand goes round twice at most, because the first round clears the marks of referenced pages.
 bool MemoryBudget::Evict(uint64_t bytes) {
   const MutexLock clock(clock_mutex_);
   uint64_t pages = 0, freed = 0, dirty = 0, evicted = 0;
   for (const Evictable* table : tables_) pages += table->evictable_pages();
-  // Evict slightly more than is needed, so that not every load of a page needs an eviction.
+  // Slightly more is evicted than is needed, so that not every load of a page needs an eviction.
   const uint64_t ahead = bytes + limit_ / 64;
   for (uint64_t left = 2 * pages; left > 0 && used() + ahead > limit_; left--) {
     while (hand_table_ >= tables_.size() || hand_page_ >= tables_[hand_table_]->evictable_pages()) {
@@ -120,7 +120,7 @@ bool MemoryBudget::Evict(uint64_t bytes) {
     Free(given);
     freed += given;
   }
-  if (dirty > evicted && evicted != 0) clean_();  // before a caller must wait for it
+  if (dirty > evicted && evicted != 0) clean_();  // early, so that later callers need not wait
   return freed != 0;
 }
 

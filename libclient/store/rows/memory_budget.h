@@ -14,10 +14,10 @@
 #include "graphd/error.h"
 
 // The memory budget of all tables of a store. Memory is allocated from it before a page is loaded.
-// If none is left, clean pages that nothing has pinned are evicted (CLOCK); if there are none,
-// the caller waits until pages are written back. A push reserves the memory of all its pages
-// before it pins the first, so a waiting push holds nothing that another one waits for.
-// Thread-safe.
+// If none is left, clean pages that no push has pinned are evicted (by the CLOCK algorithm). If
+// there are no such pages, the caller waits until pages are written back. A push reserves the
+// memory of all its pages before it pins the first, so that a push that waits holds no memory for
+// which another push waits. Thread-safe.
 
 namespace graphd::store {
 
@@ -46,12 +46,12 @@ class MemoryBudget {
   bool bounded() const noexcept { return limit_ != 0; }
   uint64_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
 
-  // Sets the function that is called, without mutex_, when pages should be written back. The
-  // function writes them back or requests it, and CleanDone is called at the end of each
+  // Sets the function that is called, without mutex_, when pages should be written back. It writes
+  // them back, or makes another thread do so. CleanDone must be called at the end of each such
   // write-back. Not thread-safe.
   void SetCleaner(std::function<void()> clean) { clean_ = std::move(clean); }
   // Reports the end of a write-back. `error` is the reason why pages could not be written back, or
-  // null; callers that wait for memory get it.
+  // null. Calls of Allocate that wait for memory throw this error.
   void CleanDone(const Error* error);
   // Reports that pages were written back, or are no longer in use.
   void Changed() noexcept;

@@ -17,8 +17,9 @@ std::string FullMemoryDir(const std::string& path);
 void AllocateFile(int fd, uint64_t offset, uint64_t bytes, const std::string& path,
                   const std::string& what);
 
-// Returns how much memory may be allocated before it is needed. An eighth of TotalMemory() stays
-// free, and an eighth of the tmpfs that has the file `fd`. `fd` is -1 for anonymous memory.
+// Returns how many bytes may be allocated before they are needed, so that an eighth of
+// TotalMemory() and an eighth of the tmpfs that has the file `fd` stay free. `fd` is -1 for
+// anonymous memory.
 uint64_t SpareMemory(int fd);
 
 }  // namespace graphd::store

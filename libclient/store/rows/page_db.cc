@@ -143,9 +143,10 @@ bool HasDirectIo(const std::string& directory) {
   return fd >= 0;
 }
 
-// Replaces RocksDB's own log, a file next to the pages: after a line that does not fit on a full
-// disk, the next line aborts the process (an assertion in Debian's build of 7.8). Warnings are left
-// out, because they are about writers that wait for a flush, which a write-back cycle intends.
+// The log of RocksDB's messages. It replaces RocksDB's own log file next to the pages: after a line
+// for which a full disk has no room, the next line would abort the process (an assertion in
+// Debian's build of 7.8). Warnings are left out, because they are about writers that wait for a
+// flush, which a write-back cycle intends.
 class RocksLog final : public rocksdb::Logger {
  public:
   RocksLog() : rocksdb::Logger(rocksdb::InfoLogLevel::ERROR_LEVEL) {}
@@ -162,8 +163,9 @@ constexpr double kResumeSeconds = 1;  // attempts to resume are this far apart
 
 }  // namespace
 
-// Knows which values are on the disk. Also leaves it to PageDb to resume RocksDB after a shortage
-// of space: RocksDB itself would wait until a whole write buffer (256 MiB) fits on the disk.
+// A listener that knows which values are on the disk. It also keeps RocksDB from resuming by itself
+// after a shortage of space, so that PageDb does it: RocksDB would wait until a whole write buffer
+// (256 MiB) fits on the disk.
 class PageDb::Flushes final : public rocksdb::EventListener {
  public:
   void OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo& info) override {
@@ -188,7 +190,8 @@ class PageDb::Flushes final : public rocksdb::EventListener {
   }
 
   void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override {
-    // A flush goes on after an error of a compaction, once RocksDB is resumed.
+    // Errors of compactions are ignored: once RocksDB is resumed, a flush goes on after such an
+    // error.
     if (reason == rocksdb::BackgroundErrorReason::kCompaction) return;
     const MutexLock lock(mutex_);
     error_ = *error;
@@ -224,10 +227,10 @@ class PageDb::Flushes final : public rocksdb::EventListener {
   rocksdb::Status error_ GRAPHD_GUARDED_BY(mutex_);
 };
 
-// The system's files. RocksDB's threads wait while there are no descriptors for a file that they
-// write, or read in order to write (the inputs of a compaction, and a new file that is checked):
-// after a flush or a compaction that fails, RocksDB would refuse all changes until it is opened
-// again. A caller who only reads gets the error.
+// The system's files, for RocksDB. If there is no descriptor for a file that RocksDB's threads
+// write, or read in order to write another (the inputs of a compaction, and a new file that is
+// checked), they wait for one. Otherwise the flush or the compaction would fail, and RocksDB would
+// refuse all changes until it is opened again. A caller who only reads gets the error.
 class PageDb::PatientFiles final : public rocksdb::FileSystemWrapper {
  public:
   PatientFiles() : FileSystemWrapper(rocksdb::FileSystem::Default()) {}
@@ -272,7 +275,7 @@ class PageDb::PatientFiles final : public rocksdb::FileSystemWrapper {
     static inline thread_local int depth_ = 0;
   };
 
-  // Makes calls that wait fail, and later ones that would wait.
+  // Makes calls fail that wait now, or that would wait later.
   void Stop() {
     const MutexLock lock(mutex_);
     stopping_ = true;
@@ -317,10 +320,10 @@ namespace {
 constexpr uint64_t kLeastBuffer = uint64_t{2} << 20, kLargestBuffer = uint64_t{256} << 20;
 constexpr uint64_t kLevelBytes = uint64_t{2} << 30;  // the size of level 1
 
-// Returns how many files of level 0, each of a write buffer, are compacted together. Pages change
-// in no order, so a compaction rewrites nearly all of level 1, however little is in level 0. So
-// files are collected until they have about as many bytes as level 1, or until there are so many
-// that reads, which ask each file's Bloom filter, would take longer.
+// Returns how many files of level 0, each of which was one write buffer, are compacted together.
+// Pages change in no particular order, so a compaction rewrites nearly all of level 1, however
+// little is in level 0. Therefore files are collected until they have about as many bytes as level
+// 1, or until there are so many that reads, which ask each file's Bloom filter, would take longer.
 int FilesToCompact(uint64_t buffer_bytes) {
   return static_cast<int>(std::clamp<uint64_t>(kLevelBytes / buffer_bytes, 4, 32));
 }
@@ -332,8 +335,8 @@ rocksdb::Options DbOptions(const std::string& directory, uint64_t memory, rocksd
   options.create_if_missing = true;
   // Trained floats can't be compressed.
   options.compression = rocksdb::kNoCompression;
-  // A write-back cycle should produce a few large files, since older values of pages slow down each
-  // compaction. With values of 64 KiB the overhead of the memtable is negligible.
+  // A write-back cycle should produce a few large files, because older values of pages slow down
+  // each compaction. With values of 64 KiB, the overhead of a large memtable is negligible.
   const int buffers = memory == 0 ? 3 : 2;
   options.max_write_buffer_number = buffers;
   // Writers wait when this many buffers are full; one more may be partly filled.
@@ -348,8 +351,8 @@ rocksdb::Options DbOptions(const std::string& directory, uint64_t memory, rocksd
   options.level0_stop_writes_trigger = 4 * files;
   options.max_background_jobs = 2;
   options.atomic_flush = true;
-  // These files are not read soon: they would only fill the page cache, and copying into it takes
-  // processor time from trainers.
+  // Direct I/O is used, because these files are not read soon. They would only fill the page cache,
+  // and copying them into it would take processor time from trainers.
   options.use_direct_io_for_flush_and_compaction = HasDirectIo(directory);
   options.max_open_files = 512;
   options.file_checksum_gen_factory = std::make_shared<ChecksumFactory>();
@@ -395,7 +398,7 @@ void PageDb::StopWaiting() { files_->Stop(); }
 
 std::string PageDb::trouble() const { return files_->trouble(); }
 
-// Makes a change. A full disk makes RocksDB refuse all changes until it is resumed.
+// Makes a change. If RocksDB refuses it because the disk was full, resumes RocksDB and tries again.
 void PageDb::Change(const std::function<rocksdb::Status()>& change) {
   const WatchedThread::WithHelpers with_rocksdb;
   rocksdb::Status status = change();
@@ -534,8 +537,8 @@ std::map<std::string, std::string> PageDb::FileChecksums() const {
 
 void PageDb::Flush() {
   const WatchedThread::WithHelpers with_rocksdb;
-  // RocksDB's own waiting can't be relied upon once a flush has failed: it may return at once
-  // without an error (its issue 8046), or never (15030).
+  // This function waits for the flush itself. RocksDB's own wait can't be relied upon once a flush
+  // has failed: it may return at once without an error (RocksDB's issue 8046), or never (15030).
   rocksdb::FlushOptions options;
   options.wait = false;
   options.allow_write_stall = true;
@@ -553,7 +556,7 @@ void PageDb::Flush() {
     }
     return status;
   });
-  // A full disk may have stopped compaction alone. If it has not, this does nothing.
+  // A full disk may have stopped only compaction. If it has not, this call does nothing.
   db_->Resume().PermitUncheckedError();
 }
 

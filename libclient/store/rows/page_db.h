@@ -47,9 +47,9 @@ class PageDb {
   PageDb& operator=(const PageDb&) = delete;
 
   void PutPages(std::span<const Page> pages);
-  // Reads a page to `out` and returns its sequence number, or nothing if the page was never put. A
-  // page of `shorter` bytes is accepted, too, and the rest of `out` is filled with zeros. Throws
-  // Error(kCorrupt) if the size or the checksum of the page is wrong.
+  // Reads a page to `out` and returns its sequence number, or returns nothing if the page was never
+  // put. If the stored page has only `shorter` bytes, the rest of `out` is filled with zeros.
+  // Throws Error(kCorrupt) if the page has another size, or if its checksum is wrong.
   std::optional<uint64_t> GetPage(uint32_t table, uint64_t page, std::span<std::byte> out,
                                   size_t shorter = SIZE_MAX) const;
   // Calls f(page, lsn, bytes) for all pages of the table in order, in one pass, and bad(page, why)
@@ -73,13 +73,13 @@ class PageDb {
   // it is on the same file system. Throws Error(kExists) if it exists.
   void LinkTo(const std::string& directory);
   // While descriptors have run out, Flush, changes of many pages, and RocksDB's own threads wait,
-  // and methods that read fail with Error(kOverloaded). Returns why they wait, or an empty text.
-  // After StopWaiting they fail instead of waiting.
+  // and methods that read throw Error(kOverloaded). trouble() returns why calls wait, or an empty
+  // text. After StopWaiting, calls that would wait fail instead.
   std::string trouble() const;
   void StopWaiting();
   uint64_t bytes() const;  // approximate size of its files
-  // Returns the approximate size of the part of its files that has pages of the table; 0 if RocksDB
-  // can't tell.
+  // Returns the approximate number of bytes in RocksDB's files that pages of the table take, or 0
+  // if RocksDB can't tell.
   uint64_t BytesOfTable(uint32_t table) const;
   uint64_t memory() const;  // size of values that are not on the disk yet
 

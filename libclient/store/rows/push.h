@@ -18,9 +18,9 @@ struct ClientId {
   auto operator<=>(const ClientId&) const = default;
 };
 
-// A push is one change of the rows of one table. It is logged, applied once, and acknowledged as a
-// whole. `rows` and `payload` are views; the caller that submits the push keeps their memory until
-// the push is done.
+// One change of rows of one table. It is logged, applied once, and acknowledged as a whole. `rows`
+// and `payload` are views: the caller that submits the push must keep their memory until the push
+// is done.
 struct Push {
   uint64_t lsn = 0;  // log sequence number: 1, 2, 3 ... in the order of application
   uint32_t table = 0;

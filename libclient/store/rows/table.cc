@@ -12,10 +12,10 @@
 namespace graphd::store {
 namespace {
 
-// Rows to prefetch with value, state and gradient: together these are more than a core fetches at a
-// time.
+// The number of rows by which Apply prefetches ahead the value, the state and the gradient of a
+// row. Those of two rows are already more than a core can fetch at a time.
 constexpr size_t kApplyAhead = 2;
-constexpr size_t kPagesAhead = 8;  // rows whose pages' bookkeeping is prefetched
+constexpr size_t kPagesAhead = 8;  // the same for the word and other data of a row's page
 
 uint64_t PageOf(int64_t row) { return static_cast<uint64_t>(row / kPageRows); }
 
@@ -109,8 +109,8 @@ size_t Table::BytesOf(uint64_t page) const noexcept {
   return Index(arena_.rows_of(page)) * (row_bytes_ + state_bytes());
 }
 
-// Locks the page when it is in memory, and loads it if needed. The caller holds no lock that
-// MemoryBudget::Allocate could wait for. Returns the page's word before.
+// Loads the page if it is not in memory, and locks it. The caller must hold no lock for which
+// MemoryBudget::Allocate could wait. Returns the word that the page had before it was locked.
 uint64_t Table::LockLoaded(uint64_t page) {
   for (;;) {
     const uint64_t word = arena_.Lock(page);
@@ -181,8 +181,8 @@ void Table::Load(uint64_t page, MemoryBudget::Allocation& memory) {
   }
 }
 
-// Computes rows in `buffer`, which the caller has allocated: an allocation here could fail after
-// the page's memory was counted.
+// Fills the page with the first values of its rows. Computes each row in `buffer`, which the caller
+// has allocated, because an allocation here could fail after the page's memory was counted.
 void Table::FillWithFirstValues(uint64_t page, std::vector<std::byte>& buffer) {
   const int64_t begin = static_cast<int64_t>(page) * kPageRows;
   const int64_t end = begin + arena_.rows_of(page);
@@ -212,7 +212,7 @@ void Table::FillPage(uint64_t page, std::span<const std::byte> bytes) {
   }
   const size_t values = Index(rows) * row_bytes_;
   if (const size_t size = Index(rows) * state_bytes(); size != 0) {
-    // Missing state means that the page was written before the table had any.
+    // If the state is missing in `bytes`, the page was written before the table had state.
     const size_t there = std::min(size, bytes.size() - values);
     std::memcpy(arena_.state(begin), bytes.data() + values, there);
     std::memset(reinterpret_cast<std::byte*>(arena_.state(begin)) + there, 0, size - there);
@@ -307,8 +307,8 @@ void Table::CheckUndamaged() const {
 
 void Table::Read(std::span<const int64_t> rows, std::byte* out) {
   for (const int64_t row : rows) CheckRow(row);
-  // Rows that were lost because the memory was truncated are read as zeros. In this case, the pages
-  // are dropped and all rows are read again.
+  // If the memory was truncated, rows that were lost are read as zeros. In this case, the pages of
+  // lost rows are marked as absent, and all rows are read again.
   for (uint64_t dropped = arena_.dropped_from();;) {
     ReadAll(rows, out);
     if (!arena_.rows_damaged()) return;
@@ -331,8 +331,9 @@ void Table::ReadAll(std::span<const int64_t> rows, std::byte* out) {
   });
 }
 
-// While the TablePreparer loads pages, computes rows that were never used, and loads nothing: so a
-// step with many of them does not have to wait for their pages.
+// Reads a row, and loads its page if needed. While the TablePreparer loads the table's pages,
+// computes the first values of a row that was never used instead of loading its page, so that a
+// training step that reads many such rows does not have to wait for their pages.
 void Table::ReadRow(int64_t row, std::byte* out) {
   while (!arena_.TryRead(row, out)) {
     if (is_preparing() && AbsentPagesAreUnused() && !arena_.rows_damaged()) {
@@ -365,8 +366,8 @@ uint64_t Table::Prepare(uint64_t page) {
   return page;
 }
 
-// Pins the page before it reads the word, while Evict locks the word before it reads the pins: so
-// one of the two sees the other.
+// Loads the page and keeps it in memory. This function pins the page before it reads the word, and
+// Evict locks the word before it reads the pins. So at least one of them sees what the other did.
 void Table::PinPage(uint64_t page) {
   pins_[page].fetch_add(1, std::memory_order_seq_cst);
   const uint64_t word = arena_.word(page).load(std::memory_order_seq_cst);

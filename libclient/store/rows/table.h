@@ -18,11 +18,11 @@
 #include "store/rows/table_spec.h"
 #include "store/rows/undo_log.h"
 
-// This machine's rows of one distributed tensor or embedding. Pages are loaded when they are first
-// used, or ahead of need (TablePreparer), from RocksDB or, if they were never written, from the
-// initialiser. With a memory budget (MemoryBudget) they are evicted again. Any thread may call any
-// method, unless a comment says otherwise. The lock of a page in the arena guards its rows and its
-// sequence number.
+// The rows of one distributed tensor or embedding in one partition. Pages are loaded when they are
+// first used, or before (TablePreparer). They come from RocksDB or, if they were never written
+// there, from the initialiser. With a memory budget (MemoryBudget), pages are also evicted. Any
+// thread may call any method, unless a comment says otherwise. The lock of a page in the arena
+// guards its rows and its sequence number.
 
 namespace graphd::store {
 
@@ -76,14 +76,14 @@ class Table : public Evictable {
   // Loads pages that are not in memory, from `page` on, ahead of need: about as many as fit in a
   // huge page. Returns the page after the last one, or num_pages. Throws as Touch.
   uint64_t Prepare(uint64_t page);
-  // Sets whether somebody calls Prepare for all pages. If so, Read computes rows that were never
-  // used, instead of loading their pages.
+  // Sets whether a thread is calling Prepare for all pages. If so, Read computes the first values
+  // of rows that were never used, instead of loading their pages.
   void SetPreparing(bool preparing) noexcept {
     preparing_.store(preparing, std::memory_order_relaxed);
   }
   bool is_preparing() const noexcept { return preparing_.load(std::memory_order_relaxed); }
-  // Returns approximately what resident_bytes() will be once all pages are loaded; 0 if nobody
-  // loads them ahead of need.
+  // Returns approximately the number that resident_bytes() will return when all pages are loaded,
+  // or 0 if no thread is calling Prepare for all pages.
   uint64_t preparing_bytes() const noexcept;
   // See ArrayMemory::CollapseOnePage.
   bool CollapseOnePage() {
@@ -95,9 +95,9 @@ class Table : public Evictable {
   // payload has the wrong size, and Error(kOverloaded) if there are too many rows.
   void CheckPush(const Push& push) const;
 
-  // Reads rows in the order of `rows`, which may have duplicates. A row is never torn. Loads
-  // missing pages, unless SetPreparing says otherwise. Throws Error: kInvalid if a row is out of
-  // range; kCorrupt, kIo, kOverloaded if a page can't be loaded.
+  // Reads rows in the order of `rows`, which may have duplicates. A row is never torn. Loads pages
+  // that are not in memory, but not always after SetPreparing(true). Throws Error: kInvalid if a
+  // row is out of range; kCorrupt, kIo, kOverloaded if a page can't be loaded.
   void Read(std::span<const int64_t> rows, std::byte* out);
 
   // Loads the pages of the rows; they may be evicted again. Throws as Read if a page can't be
@@ -108,11 +108,12 @@ class Table : public Evictable {
   // used. Throws what Read throws if a page can't be loaded, and what MemoryBudget::Reserve throws.
   Pins Pin(const Push& push, const RowOrder& order);
 
-  // Applies the push to the rows at `positions`, which are in the order of RowOrder. The pages of
-  // the rows must be pinned, unless no other thread uses the table. No other call of Apply may
-  // change these pages at the same time. A page changes atomically, together with the sequence
-  // number of its last push. Pages that have seen this push are skipped, so a push may be replayed.
-  // Throws Error(kCorrupt) if the memory was truncated; the push may be applied in part then.
+  // Applies the push to the rows at `positions` in the push, which are in the order of RowOrder.
+  // The pages of the rows must be pinned, unless no other thread uses the table. No other call of
+  // Apply may change these pages at the same time. A page changes atomically, together with the
+  // sequence number of its last push. A page whose sequence number is not below that of the push
+  // has the push already and is skipped, so a push may be replayed. Throws Error(kCorrupt) if the
+  // memory was truncated; the push may be applied in part then.
   void Apply(const Push& push, std::span<const uint32_t> positions, Scratch& scratch);
 
   // Reads every page that RocksDB has, in one pass, and loads it if there is memory. Damaged pages
@@ -189,8 +190,8 @@ class Table : public Evictable {
       GRAPHD_REQUIRES_SHARED(states_mutex_);
   void FirstValues(int64_t row, std::span<std::byte> out) const;
   void ReadRow(int64_t row, std::byte* out);
-  // Returns whether pages that are not in memory have never been in memory or in RocksDB. Pages
-  // that were lost because the memory was truncated are an exception.
+  // Returns whether all pages that are not in memory have never been in memory or in RocksDB. If
+  // the memory was truncated, this may be wrong for pages that were lost.
   bool AbsentPagesAreUnused() const noexcept { return new_ && !memory_.bounded(); }
   template <size_t kLines>  // cache lines of a row (WithLines)
   void ApplyEach(const Push& push, std::span<const uint32_t> positions, Scratch& scratch)
@@ -206,7 +207,8 @@ class Table : public Evictable {
   size_t BytesOf(uint64_t page) const noexcept GRAPHD_REQUIRES_SHARED(states_mutex_);
 
   const uint32_t id_;
-  // The description at the time of opening, and with the state that was added later.
+  // The description when the table was opened, and the description with the optimiser state that
+  // was added later.
   const TableSpec first_spec_;
   TableSpec later_spec_;
   std::atomic<const TableSpec*> spec_ = &first_spec_;
@@ -222,9 +224,9 @@ class Table : public Evictable {
   SharedMutex states_mutex_;
   Arena arena_;
   std::vector<std::atomic<uint8_t>> dirty_;
-  // If there is a memory budget: how many pushes use a page, and whether this process read or wrote
-  // it since the hand of MemoryBudget's clock last passed it (reads by processes that map the
-  // memory are not seen).
+  // For each page, if there is a memory budget: the number of pushes that use it, and whether this
+  // process has read or written it since the hand of MemoryBudget's clock last passed it. (Reads by
+  // processes that map the memory are not seen.)
   std::vector<std::atomic<uint32_t>> pins_;
   std::vector<std::atomic<uint8_t>> referenced_;
   std::atomic<uint64_t> used_ = 0;

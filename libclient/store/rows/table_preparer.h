@@ -10,15 +10,16 @@
 
 namespace graphd::store {
 
-// The maximum time for which an optimiser that begins to train a table waits until its memory is
-// prepared. Without this wait, the first step of the optimiser would take about as much longer,
-// because it uses most huge pages of the table.
+// The maximum time for which an optimiser that begins to train a table waits until the table's
+// memory is prepared. Without this wait, the first step of the optimiser would take longer by about
+// the same time, because it uses most huge pages of the table.
 inline constexpr std::chrono::seconds kLongestPreparation{5};
 
-// A thread that loads the pages of new tables ahead of need, table after table, so that few pushes
-// and reads have to wait for memory and for first values. It prepares only tables whose memory is
-// allocated in huge pages (ArrayMemory), and gives a table up when no more than an eighth of the
-// machine's memory, or of the tmpfs, is available. It locks one page at a time. Thread-safe.
+// A thread that loads the pages of new tables before they are used, table after table, so that few
+// pushes and reads have to wait for memory and for first values. It prepares only tables whose
+// memory is allocated in huge pages (ArrayMemory), and stops preparing a table when only about an
+// eighth of the machine's memory, or of the tmpfs, is free. It locks one page at a time.
+// Thread-safe.
 class TablePreparer {
  public:
   TablePreparer();
@@ -36,7 +37,7 @@ class TablePreparer {
   Mutex mutex_;
   CondVar wake_;
   bool stopping_ GRAPHD_GUARDED_BY(mutex_) = false;
-  // Tables may be dropped meanwhile.
+  // The tables to prepare. They may be dropped before they are prepared.
   std::deque<std::weak_ptr<Table>> tables_ GRAPHD_GUARDED_BY(mutex_);
   std::thread thread_;
 };

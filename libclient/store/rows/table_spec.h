@@ -17,8 +17,8 @@ struct TableSpec {
   DType dtype = DType::kFloat32;
   std::vector<int64_t> row_shape;
   int64_t rows = 0;  // in this partition
-  // Type-wise id of row 0; the ids of the other rows follow it. With -1, StoreOptions::row_ids
-  // gives the id of each row.
+  // The type-wise id of row 0 if the ids of the rows are consecutive. If it is -1,
+  // StoreOptions::row_ids returns the id of each row.
   int64_t first_id = 0;
   OptimizerState state = OptimizerState::kNone;
   Initializer initializer;

@@ -16,7 +16,7 @@ UndoLog::UndoLog(const std::string& path, bool kept) : path_(path) {
   const bool missing = !FileExists(path);
   fd_ = OpenOwnFile(path, O_RDWR | O_CREAT);
   const uint64_t found_bytes = FileSize(path);
-  // Map the maximum, so that the mapping never moves; Reserve allocates the memory.
+  // The maximum size is mapped, so that the mapping never moves. Reserve allocates the memory.
   void* base = ::mmap(nullptr, kHeaderBytes + kMaxBytes, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_NORESERVE, fd_.get(), 0);
   if (base == MAP_FAILED) ThrowErrno("can't map", path);
@@ -46,7 +46,8 @@ UndoLog::UndoLog(const std::string& path, bool kept) : path_(path) {
   }
 }
 
-// Finds no damage in the file of a process that was killed, whatever it was doing.
+// Returns the damage to a file that an earlier process has used, or an empty text. The file of a
+// process that was killed has no damage, whatever the process was doing.
 std::string UndoLog::FindDamage(uint64_t file_bytes) const {
   const Header& h = header();
   if (file_bytes < kHeaderBytes) return StrCat(path_, " was truncated to ", file_bytes, " bytes");

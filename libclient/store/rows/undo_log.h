@@ -12,12 +12,12 @@
 #include "store/rows/arena_layout.h"
 
 // An undo log in a file of a tmpfs: the rows of a page as they were before a thread began to change
-// them. With a PersistentArena, the next process rolls back the change that this one was making
-// when it was killed, and replays the push. The code only keeps its writes to memory in program
-// order, which is enough: the writes of a killed process reach memory in that order, unlike those
-// of a machine that loses power. The header ends with a magic number, and each row with a mark. So
-// a file that somebody else has truncated, and perhaps extended again, is not mistaken for a log
-// without an unfinished change. Used by one thread.
+// them. With a PersistentArena, the next process rolls back the change that this process was making
+// when it was killed, and replays the push. The code only keeps the compiler from reordering its
+// writes to memory. This is enough, because the writes of a killed process reach memory in program
+// order, unlike the writes of a machine that loses power. The header ends with a magic number, and
+// each row with a mark. So a file that somebody has truncated, and perhaps extended again, is not
+// mistaken for a log without an unfinished change. Used by one thread.
 
 namespace graphd::store {
 
@@ -34,12 +34,13 @@ class UndoLog {
   UndoLog(const UndoLog&) = delete;
   UndoLog& operator=(const UndoLog&) = delete;
 
-  // Allocates memory for the rows of a page of `page_bytes`. Any thread. Throws Error(kOverloaded).
+  // Allocates memory for the rows of a page of `page_bytes`. Any thread may call it. Throws
+  // Error(kOverloaded).
   void Reserve(uint64_t page_bytes);
 
   // Returns why changes of the earlier process can't be rolled back, or an empty text.
   const std::string& found_damage() const noexcept { return found_damage_; }
-  // The number of logs that are used together; stored in the first one.
+  // Return and set the number of logs that are used together, which is stored in the first one.
   uint64_t group() const noexcept { return header().group; }
   void SetGroup(uint64_t logs) noexcept { header().group = logs; }
   const std::string& path() const noexcept { return path_; }
@@ -49,7 +50,7 @@ class UndoLog {
 
   // Returns whether some rows may be missing in the log, because the file was truncated.
   bool damaged() const noexcept { return guard_.damaged(); }
-  // Returns what has happened to the file, or an empty text. Any thread.
+  // Returns the damage to the file since it was opened, or an empty text. Any thread may call it.
   std::string Damage() const;
 
   // Begins a change of the page, which is locked and has the sequence number `lsn`.
