@@ -28,8 +28,8 @@ class JobTalk {
     double unreachable = 0;      // seconds since the last answer of the daemon; 0: it answers
     std::string trouble;         // the reason why it does not answer
     // Seconds for which the machine of the daemon could be reached, but no daemon that knows this
-    // job answered, so that the daemon has probably ended with the job. Always 0 on hosts whose loss
-    // would end the job. On others, counting begins when the last answer is older than
+    // job answered, so that the daemon has probably ended with the job. Always 0 on hosts whose
+    // loss would end the job. On others, counting begins when the last answer is older than
     // --server_grace and --host_timeout.
     double gone = 0;
     std::optional<Error> refusal;  // the last error, if another attempt would hardly succeed
