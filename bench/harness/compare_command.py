@@ -96,8 +96,6 @@ def graph_folder(python, scale):
 
 def measure(sessions, chosen, known):
     """Measures the chosen systems, and adds the limits to `known`."""
-    environment.say("memory")
-    limits.use_free_memory()
     environment.say("limits")
     found, lines = limits.from_programs(sessions.build)
     known.update(found)

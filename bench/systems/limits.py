@@ -113,20 +113,6 @@ def read_seconds(paths):
     return time.perf_counter() - begin
 
 
-def use_free_memory(keep=1 << 30):
-    """Uses all free memory but `keep` bytes once, and returns how many bytes these are. A virtual
-    machine gets its memory from the host at the first use, which takes several times as long as
-    later ones: without this, whatever is measured first would be slowest."""
-    with open("/proc/meminfo", encoding="utf-8") as file:
-        free = next(int(line.split()[1]) for line in file if line.startswith("MemFree:")) * 1024
-    count = max(0, free - keep) // PIECE * PIECE
-    if count > 0:
-        with mmap.mmap(-1, count, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
-            memory.madvise(mmap.MADV_HUGEPAGE)
-            memory[:: mmap.PAGESIZE] = bytes(count // mmap.PAGESIZE)
-    return count
-
-
 def touch_seconds(count):
     """Returns the time in which so many bytes of new shared memory are touched for the first time."""
     with tempfile.TemporaryFile(dir="/dev/shm") as file:

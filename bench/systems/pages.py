@@ -39,7 +39,6 @@ This page shows one run of `bench/compare`, which measures graphd beside other s
 machine, with the same graph, seed nodes, batch sizes and fanouts, and one thread per process. Each
 system is measured in processes of its own. The limit of a row is what this machine can do at best:
 random reads, copies of memory, plain sockets, files that are read once. It was measured in the same run.
-All free memory is used once before, because a virtual machine gets memory from its host at the first use.
 The end of the page has [the bytes of an epoch over the network](#bytes-of-an-epoch-over-the-network), of
 another run.
 The page is made from [performance.json](performance.json); to measure again:
