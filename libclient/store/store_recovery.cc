@@ -189,8 +189,8 @@ void StoreRecovery::ReplayLog(uint64_t state_lsn, uint64_t pages_lsn) {
     replayed_++;
   });
   const uint64_t log_lsn = log_->last_lsn();
-  // A push in rows that were kept in memory is also in the log, or is not later than `state_lsn`,
-  // unless a part of the log is lost.
+  // The log should have every push after `state_lsn`. If rows that were kept in memory have a later
+  // push than both, the end of the log is lost.
   const bool is_short = kept_lsn_ > std::max(last_lsn, log_lsn);
   log_damaged_ = tail.lost_after != 0 || gap || is_short;
   if (gap) {

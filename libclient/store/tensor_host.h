@@ -73,9 +73,9 @@ class TensorHost {
   };
   // Opens a share. With `create`, creates the share if it does not exist, and checks that an
   // existing share matches `spec`. Without it, only the name and the persistence in `spec` are
-  // used. With `create`, a caller can't open a tensor that was created with another version of the
-  // graph if its rows differ from those of the caller's version. Throws Error: kInvalid, naming the
-  // differences or the mistake; kNotFound; kCorrupt for a share that can't be used; kOverloaded if
+  // used. With `create`, also checks an existing share against the caller's version of the graph:
+  // the tensor must be of the same nodes or edges there, as many, and distributed in the same way.
+  // Throws Error: kInvalid, naming the differences or the mistake; kNotFound; kCorrupt for a share that can't be used; kOverloaded if
   // the job has created too many shares; kUnavailable while the tensor is being dropped; and what
   // Store::OpenTable throws.
   Opened Open(const Caller& caller, PartId part, TensorSpec spec, bool create, bool caller_fills);

@@ -237,8 +237,9 @@ bool WriteBack::WriteTable(Table& table, uint64_t last_lsn) {
   return complete;
 }
 
-// Returns whether a cycle begins before its time, because the log is half full. The cycle after one
-// that failed does not.
+// Returns whether the next cycle begins before it is due, because the log is half full. No cycle
+// begins early while the last attempt to write back has failed, because the thread would otherwise
+// try again without a pause.
 bool WriteBack::StartsEarly() const { return log_half_full_ && trouble_.empty(); }
 
 void WriteBack::Run() {

@@ -12,8 +12,8 @@ namespace graphd {
 // The longest time for a handshake, on either side.
 inline constexpr std::chrono::seconds kHandshakeLimit{10};
 
-// A client's non-blocking socket during a handshake, which has a deadline. Threads can be
-// interrupted while they wait.
+// A client's non-blocking socket during a handshake. The handshake has a deadline. While Send or
+// Receive waits, the InterruptCheck of the calling thread (base/interruptions.h) can interrupt it.
 class HandshakeSocket {
  public:
   // In messages, `peer` names the server and `handshake` the handshake ("the TLS handshake").

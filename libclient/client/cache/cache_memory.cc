@@ -90,16 +90,16 @@ CacheMemory::CacheMemory(const CacheShape& shape) : row_bytes_(shape.row_bytes) 
   header_->num_extents = num_extents_;
 }
 
-CacheMemory::CacheMemory(UniqueFd fd, const CacheShape& shape, const std::string& whose)
+CacheMemory::CacheMemory(UniqueFd fd, const CacheShape& shape, const std::string& owner)
     : fd_(std::move(fd)), row_bytes_(shape.row_bytes) {
   const auto refuse = [&](const auto&... why) {
     const std::string reason = StrCat(why...);
     if (base_ != nullptr) ::munmap(base_, bytes_);
-    Throw(ErrorCode::kCorrupt, "the row cache of ", whose, " can't be used: ", reason,
+    Throw(ErrorCode::kCorrupt, "the row cache of ", owner, " can't be used: ", reason,
           "; end that process, or run without a cache (GRAPHD_ROW_CACHE, --row_cache)");
   };
   struct stat info {};
-  if (::fstat(fd_.get(), &info) != 0) ThrowErrno("can't stat", "the row cache of " + whose);
+  if (::fstat(fd_.get(), &info) != 0) ThrowErrno("can't stat", "the row cache of " + owner);
   const int seals = ::fcntl(fd_.get(), F_GET_SEALS);
   if (seals < 0 || (seals & kSeals) != kSeals) refuse("its size is not sealed");
   bytes_ = static_cast<uint64_t>(info.st_size);

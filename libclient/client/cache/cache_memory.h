@@ -36,8 +36,8 @@ class CacheMemory {
   explicit CacheMemory(const CacheShape& shape);
   // Maps memory that another process has made. It may be larger or smaller than shape.bytes. Throws
   // Error(kCorrupt) if the memory has another format version, or was made for other features than
-  // those of the shape; `whose` names the memory in the message.
-  CacheMemory(UniqueFd fd, const CacheShape& shape, const std::string& whose);
+  // those of the shape; `owner`, such as "process 17", names the process that made it, in messages.
+  CacheMemory(UniqueFd fd, const CacheShape& shape, const std::string& owner);
   ~CacheMemory();
   CacheMemory(const CacheMemory&) = delete;
   CacheMemory& operator=(const CacheMemory&) = delete;

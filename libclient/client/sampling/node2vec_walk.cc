@@ -17,8 +17,8 @@ namespace {
 // The number of proposals in the first round. Every further round has twice as many, 252 in total.
 constexpr int kProposals = 4;
 constexpr uint32_t kRounds = 6;
-// The number of layers (HopOptions::layer) that a step uses, each for different random numbers: one
-// per round, and one for the draw from the list.
+// The number of layers (HopOptions::layer) of a step: one per round of proposals, and one for the
+// draw from the list of all neighbours. Different layers have different random numbers.
 constexpr uint32_t kLayers = kRounds + 1;
 // The maximum number of neighbours listed at once.
 constexpr int64_t kMostListed = int64_t{1} << 22;

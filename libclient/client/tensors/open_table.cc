@@ -182,7 +182,8 @@ std::shared_ptr<TableSource> CreateTable(const std::shared_ptr<GraphAccess>& acc
 
 std::shared_ptr<TableSource> OpenTable(const std::shared_ptr<GraphAccess>& access,
                                        const std::string& name) {
-  // Creates missing shares; they are missing if the process that created the tensor died.
+  // Creates the shares that are missing, because the process that created the tensor failed before
+  // it had created all of them, or because a drop ended half-way.
   return CreateTable(access, FindSpec(*access, name));
 }
 

@@ -60,8 +60,8 @@ struct SplitOptions {
   bool force_even = true;  // false: trainers get objects of their own partitions only
   // Name of the feature with trainer ids (DGL: node_trainer_ids, edge_trainer_ids); empty: none.
   std::string trainer_ids = {};
-  // Number of the last ranks whose machines serve no partition, K; -1: the session's if world_size
-  // is the session's, else 0.
+  // Number of remote trainers, K: the last K ranks run on machines that serve no partition. -1: the
+  // session's number if world_size equals the session's world size, else 0.
   int remote_trainers = -1;
 };
 

@@ -483,8 +483,9 @@ void PushLog::TruncateThrough(uint64_t lsn) {
   uint64_t largest = 0;
   for (const Segment& segment : segments_) largest = std::max(largest, segment.file_bytes);
   max_bytes_ = std::max(files_in_use() + largest, max_bytes_ - max_bytes_ / 8);
-  // The last segment stays, because records are written to it. Each other segment has the records
-  // before the first one of the next segment.
+  // The records of a segment end where the next segment begins, so the first segment is not needed
+  // if the second one begins at `lsn` + 1 or before. The last segment stays, because records are
+  // written to it.
   while (CanTruncate(lsn)) {
     Segment& segment = segments_.front();
     const std::string spare = StrCat(directory_, "/spare-", segment.first_lsn);

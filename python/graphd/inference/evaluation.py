@@ -152,8 +152,8 @@ def predict_edges(
     for each in (src, dst):
         if scorer is None and len(each.shape) < 2:
             raise InvalidError(
-                f"embeddings of the shape {each.shape}: expected two dimensions, a vector per node, "
-                "for the dot product; for others give a scorer, a function of (h_u, h_v)"
+                f"embeddings of the shape {each.shape}: expected at least two dimensions, a vector per "
+                "node, for the dot product; for other embeddings give a scorer, a function of (h_u, h_v)"
             )
     u, v = _ids(u, "u"), _ids(v, "v")
     if u.ndim != 1 or u.shape != v.shape:
@@ -197,12 +197,12 @@ def _ends(g: GraphBase, embeddings: Any, etype: EdgeType | None) -> tuple[DistTe
         raise InvalidError(
             f"embeddings {embeddings!r}: expected a DistTensor, or a dict by node type"
         )
-    src, _, dst = g.types.canonical_etypes[g.types.etype_id(etype)]
+    src, relation, dst = g.types.canonical_etypes[g.types.etype_id(etype)]
     for ntype in (src, dst):
         if ntype not in embeddings:
             raise InvalidError(
-                f"embeddings: there are none of nodes of type {ntype!r}, an end of {etype!r}; there "
-                f"are those of {sorted(embeddings)}"
+                f"embeddings: no entry for node type {ntype!r}, which is an end of edge type "
+                f"{(src, relation, dst)!r}; there are entries for {sorted(embeddings)}"
             )
     return embeddings[src], embeddings[dst]
 
