@@ -9,7 +9,7 @@ namespace graphd::ctl {
 
 bool ReachesSteps(std::string_view name) {
   if (!name.starts_with("SLURM_") && !name.starts_with("SRUN_")) return true;
-  // srun needs these variables to find the job and its cluster.
+  // The program srun needs these variables to find the job and its cluster.
   static constexpr std::string_view kNeeded[] = {
       "SLURM_CONF",         "SLURM_JOBID",           "SLURM_NODELIST", "SLURM_CLUSTERS",
       "SLURM_CLUSTER_NAME", "SLURM_WORKING_CLUSTER", "SLURM_JWT"};

@@ -58,7 +58,7 @@ int RunDetached(HostOrder order, std::string unread_input, GuardState& guard) {
   }
   guard.set_daemon(pid);
   detaching.reset();
-  // From here on, only the supervisor reads what the launcher sends, and not this process.
+  // Only the supervisor reads what the launcher sends from here on, and not this process.
   const UniqueFd nothing = OpenFile("/dev/null", O_RDONLY);
   ::dup2(nothing.get(), STDIN_FILENO);
   char byte;

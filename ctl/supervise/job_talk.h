@@ -78,7 +78,7 @@ class JobTalk {
   std::vector<Clock::time_point> heard_ GRAPHD_GUARDED_BY(mutex_);  // by host
   Clock::time_point answered_ GRAPHD_GUARDED_BY(mutex_) = Clock::now();
   Clock::time_point sent_ GRAPHD_GUARDED_BY(mutex_) = Clock::now();  // the last answered report
-  Clock::time_point reached_ GRAPHD_GUARDED_BY(mutex_){};  // when `gone` began
+  Clock::time_point reached_ GRAPHD_GUARDED_BY(mutex_){};            // when `gone` began
   Clock::time_point refused_ GRAPHD_GUARDED_BY(mutex_){};  // first refusal since an answer
   std::thread thread_;
 };

@@ -15,8 +15,8 @@ namespace graphd {
 namespace {
 
 // The state that the handlers of pthread_atfork need; they take no argument.
-std::atomic<uint64_t> g_generation{0};  // the number of forks up to this process
-std::mutex g_closed_mutex;              // std::mutex: one handler locks it, another unlocks it
+std::atomic<uint64_t> g_generation{0};       // the number of forks up to this process
+std::mutex g_closed_mutex;                   // std::mutex: one handler locks it, another unlocks it
 ClosedInChildren* g_first_closed = nullptr;  // guarded by g_closed_mutex
 
 std::atomic<bool> g_skip_destructors{false};

@@ -19,7 +19,7 @@ struct TensorShare {
   // or 0 if its memory is not being prepared.
   uint64_t preparing_bytes = 0;
   int64_t stored_rows = 0;  // rows of this partition that are stored
-  std::string trouble;      // why the share can't be read or written in full; empty if it can
+  std::string trouble;      // reason why the share can't be read or written in full; else empty
   bool of_other_version = false;  // its rows are those of another version of the graph; not sent
 };
 

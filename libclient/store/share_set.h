@@ -22,7 +22,7 @@ struct HostedShare {
   ShareRecord record;
   std::string creator;                  // the job that created it, if this process has seen it
   uint64_t filler = 0;                  // key of the caller that writes the first values, or 0
-  std::string trouble;                  // why the share can't be used, or empty
+  std::string trouble;                  // reason why the share can't be used, or empty
   bool of_other_version = false;        // `trouble` is that it belongs to another graph version
   mutable std::atomic<int> pushes = 0;  // pushes that are not done
 };

@@ -75,9 +75,9 @@ class TensorHost {
   // existing share matches `spec`. Without it, only the name and the persistence in `spec` are
   // used. With `create`, also checks an existing share against the caller's version of the graph:
   // the tensor must be of the same nodes or edges there, as many, and distributed in the same way.
-  // Throws Error: kInvalid, naming the differences or the mistake; kNotFound; kCorrupt for a share that can't be used; kOverloaded if
-  // the job has created too many shares; kUnavailable while the tensor is being dropped; and what
-  // Store::OpenTable throws.
+  // Throws Error: kInvalid, naming the differences or the mistake; kNotFound; kCorrupt for a share
+  // that can't be used; kOverloaded if the job has created too many shares; kUnavailable while the
+  // tensor is being dropped; and what Store::OpenTable throws.
   Opened Open(const Caller& caller, PartId part, TensorSpec spec, bool create, bool caller_fills);
   // Records that the caller has written the first values. Throws Error(kDenied) if another caller
   // writes them now, which can happen after this caller has lost its connection.

@@ -119,7 +119,7 @@ struct DrainStatus {
 // The times of all requests of one kind that have ended since the daemon was started.
 struct OperationTimes {
   std::string operation;  // such as "sample"
-  TimeBuckets durations;  // from their arrival until they were answered or cancelled
+  TimeBuckets durations;  // times from arrival to the answer or the cancellation
   TimeBuckets queued;     // the part of this in which they waited for a thread or their turn
 };
 
@@ -139,8 +139,8 @@ struct ServerStatus {
   uint64_t requests = 0, rows_served = 0, edges_sampled = 0, bytes_sent = 0;
   uint64_t rss_bytes = 0;
   std::vector<TensorShare> tensors;
-  std::optional<StoreStatus> store;     // set once there is a tensor
-  std::vector<JobRecord> records = {};  // jobs without their launcher, also ended ones
+  std::optional<StoreStatus> store;               // set once there is a tensor
+  std::vector<JobRecord> records = {};            // jobs without their launcher, also ended ones
   std::optional<DrainStatus> drained = {};        // set while no new jobs are taken
   uint64_t rows_cached = 0, rows_not_cached = 0;  // found in clients' caches, and not found
   // The current version of the graph, and earlier versions that jobs still use.

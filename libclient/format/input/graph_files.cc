@@ -248,7 +248,7 @@ class GraphFiles {
     const std::string* path;
     const TableFormat* format;
     const IdCells* column;
-    const char* row;  // what a row stands for, "node" or "edge"
+    const char* row;  // kind of object that a row stands for, "node" or "edge"
   };
 
   std::vector<IdsInTable> ColumnsWithIds(NodeTypeId t) const {

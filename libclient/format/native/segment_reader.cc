@@ -89,8 +89,8 @@ void SegmentReader::ReadPiece(size_t piece) {
 
 void SegmentReader::Announce(size_t piece) const noexcept {
   if (piece >= num_pieces()) return;
-  ::posix_fadvise(fd_.get(), static_cast<off_t>(piece * kReadBytes),
-                  static_cast<off_t>(kReadBytes), POSIX_FADV_WILLNEED);
+  ::posix_fadvise(fd_.get(), static_cast<off_t>(piece * kReadBytes), static_cast<off_t>(kReadBytes),
+                  POSIX_FADV_WILLNEED);
 }
 
 void SegmentReader::CheckArrays(bool verify_checksums,

@@ -65,8 +65,8 @@ inline constexpr uint8_t kTensorPolicies = 3;
 // (DistTensor::Acquire).
 enum class TensorWriters : uint8_t {
   kExclusive,  // one job at a time, which takes a lease with its first write
-  kMany,  // every job: daemons apply the changes of all jobs one after another, each row
-          // atomically; of several writes the last one wins
+  kMany,       // every job: daemons apply the changes of all jobs one after another, each row
+               // atomically; of several writes the last one wins
 };
 // The number of values of TensorWriters.
 inline constexpr uint8_t kTensorWriters = 2;

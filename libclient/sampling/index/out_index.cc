@@ -90,7 +90,7 @@ void Place(const Partition& partition, EdgeTypeId etype, const RankedBits& prese
     ForPieces(sources.size(), [&](size_t first, size_t last) {
       for (size_t slot = first; slot < last; slot++) indptr[present.Rank(sources[slot]) + 1]++;
     });
-    // From here on, indptr[r + 1] is the next free place of row r. When all edges are placed, it is
+    // Now indptr[r + 1] is the next free place of row r. When all edges are placed, it is
     // therefore the end of the row.
     uint64_t sum = 0;
     for (size_t row = 1; row < indptr.size(); row++) {

@@ -22,7 +22,9 @@ from ..typing import Path
 
 Pieces = Iterator[tuple[int, Any]]  # the first row's place in the file, rows
 
-_PIECE_ROWS = 1 << 20  # the most rows, even if they are short: a name takes more memory than a number
+_PIECE_ROWS = (
+    1 << 20
+)  # the most rows, even if they are short: a name takes more memory than a number
 
 
 def export(
