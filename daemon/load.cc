@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/memory_limit.h"
 #include "base/strings.h"
+#include "base/threads/run_threads.h"
 #include "daemon/restart/kept_graph.h"
 #include "daemon/restart/switch_record.h"
 #include "format/data_files.h"
@@ -58,7 +59,7 @@ void CheckParts(const DaemonOptions& options, const PartConfig& config) {
 
 // Loads the partitions from their files. `what` names the graph in an error about memory.
 KeptGraph LoadPartitions(const DaemonOptions& options, const PartConfig& config,
-                         const std::string& what, const Progress& progress) {
+                         const std::string& what, size_t threads, const Progress& progress) {
   CheckParts(options, config);
   KeptGraph graph;
   graph.part_config = config.path;
@@ -73,6 +74,7 @@ KeptGraph LoadPartitions(const DaemonOptions& options, const PartConfig& config,
   for (PartId part : options.parts) {
     const auto start = Clock::now();
     LoadOptions loading;
+    loading.threads = threads;
     loading.progress = [&](uint64_t of_part, uint64_t) {
       progress(std::min(done + of_part, needed), needed);
     };
@@ -169,7 +171,8 @@ VersionPtr LoadGraph(const DaemonOptions& options, DescriptorStore& store,
   } else {
     try {
       const PartConfig config = LoadPartConfig(part_config);
-      loaded = LoadPartitions(options, config, "graph '" + config.meta->graph_name + "'", progress);
+      loaded = LoadPartitions(options, config, "graph '" + config.meta->graph_name + "'",
+                              UsefulThreads(), progress);
       // The path is kept as it was given, because the next process compares it with its own path.
       loaded.part_config = part_config;
     } catch (const Error& error) {
@@ -228,7 +231,8 @@ LoadedVersion LoadAnother(const DaemonOptions& options, const std::string& part_
   }
   auto loaded = std::make_shared<KeptGraph>(LoadPartitions(
       options, config,
-      StrCat("graph '", config.meta->graph_name, "' beside the version that is served"), progress));
+      StrCat("graph '", config.meta->graph_name, "' beside the version that is served"),
+      /*threads=*/1, progress));  // because requests need the processors
   loaded->part_config = part_config;
   const uint64_t data_hash = DataHash(loaded->files);
   version->fingerprint = Fingerprint(data_hash);

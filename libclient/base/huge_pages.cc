@@ -60,19 +60,23 @@ std::byte* MapAligned(int fd, size_t bytes, int protection, int flags) noexcept 
   return static_cast<std::byte*>(mapped);
 }
 
-bool PopulateHugePages(std::byte* data, size_t bytes) noexcept {
+bool PopulateHugePages(std::byte* data, size_t bytes, std::atomic<bool>* none_left) noexcept {
+  std::atomic<bool> own{false};
+  if (none_left == nullptr) none_left = &own;
   const uintptr_t end = reinterpret_cast<uintptr_t>(data) + bytes;
   // Collapses several huge pages per call, because each call makes all processors flush their
   // cached pages (lru_add_drain_all); but not all of them, so that a system without huge pages
   // fails early.
   constexpr size_t kAtOnce = 32 * kHugePage;
-  for (uintptr_t at = RoundUp(end - bytes, kHugePage); at + kHugePage <= end;) {
+  for (uintptr_t at = RoundUp(end - bytes, kHugePage); at + kHugePage <= end && !*none_left;) {
     const size_t some = std::min<size_t>(kAtOnce, (end - at) / kHugePage * kHugePage);
     for (size_t page = 0; page < some; page += kHugePage) {
       ::madvise(reinterpret_cast<void*>(at + page), kSmallPage, kPopulateWrite);
     }
     const int result = ::madvise(reinterpret_cast<void*>(at), some, kCollapse);
-    if (result != 0 && (errno == ENOMEM || errno == EINVAL)) break;  // otherwise a page was in use
+    if (result != 0 && (errno == ENOMEM || errno == EINVAL)) {  // otherwise a page was in use
+      *none_left = true;
+    }
     at += some;
     WatchedThread::CountProgress();
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,8 +18,10 @@ std::byte* MapAligned(int fd, size_t bytes, int protection, int flags) noexcept;
 // Allocates all pages of a writable mapping, as huge pages where possible: touches one small page
 // of each huge page and collapses it. This costs less than half of allocating the small pages, and
 // works unless the system's setting for transparent huge pages is "deny". Returns false and sets
-// errno if there is too little memory.
-bool PopulateHugePages(std::byte* data, size_t bytes) noexcept;
+// errno if there is too little memory. Threads that populate parts of one mapping may share
+// `none_left`: it is set once the kernel has no huge page left, and no others are asked for then.
+bool PopulateHugePages(std::byte* data, size_t bytes,
+                       std::atomic<bool>* none_left = nullptr) noexcept;
 
 // Enters pages of a shared mapping that are in memory into the page table of this process, from the
 // beginning of the mapping on, as long as that is cheap. This takes 1 ms per GiB of huge pages. It

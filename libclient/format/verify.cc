@@ -65,7 +65,7 @@ class Verifier {
       ForEachPart([&](PartId p) { LoadPartition(config_, p, Loading(p)); });
     } else {
       ForEachPart([&](PartId p) { headers_.emplace(p, ReadNativeHeaderOf(config_, p)); });
-      for (const auto& [part, header] : headers_) total_bytes_ += header.total_bytes();
+      for (const auto& [part, header] : headers_) unclaimed_bytes_ += header.total_bytes();
       ForEachPart([&](PartId p) {
         if (headers_.contains(p)) VerifyNative(p);
       });
@@ -224,7 +224,11 @@ class Verifier {
       });
       // A stored id takes one byte at least. Skip the check if the partition book claims more ids
       // than the files could hold, so that nothing is allocated for them.
-      if (!present || static_cast<uint64_t>(count) > total_bytes_) return;
+      if (!present) return;
+      if (!seen.contains(type)) {
+        if (static_cast<uint64_t>(count) > unclaimed_bytes_) return;
+        unclaimed_bytes_ -= static_cast<uint64_t>(count);
+      }
       const Place place = Locate(partition.id(), array);
       SeenIds& ids = seen.try_emplace(type, count).first->second;
       const Tensor originals = (array.starts_with("node") ? partition.node_feature(type, kOrigId)
@@ -280,7 +284,7 @@ class Verifier {
   const Schema& schema_;
   VerifyReport report_;
   std::map<PartId, NativeHeader> headers_;
-  uint64_t total_bytes_ = 0;
+  uint64_t unclaimed_bytes_ = 0;  // the bytes of all files, less one for each id that is checked
   std::map<int32_t, SeenIds> seen_nodes_, seen_edges_;  // by type
   std::map<PartId, std::vector<std::string>> features_;
 };

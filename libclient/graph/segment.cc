@@ -219,7 +219,7 @@ SegmentWriter::SegmentWriter(const std::string& name, SegmentLayout layout, Rese
 }
 
 void SegmentWriter::Reserve(uint64_t offset, uint64_t bytes) {
-  if (is_reserved_ || PopulateHugePages(base_ + offset, bytes)) return;
+  if (is_reserved_ || PopulateHugePages(base_ + offset, bytes, &no_huge_pages_)) return;
   const int error = errno;
   Throw(ErrorCode::kOverloaded, "the kernel has no ", HumanBytes(layout_.total_bytes()),
         " for segment ", name_, ": ", std::strerror(error),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -142,6 +143,7 @@ class SegmentWriter {
   std::byte* base_ = nullptr;
   size_t mapped_ = 0;
   bool is_reserved_ = false;
+  std::atomic<bool> no_huge_pages_{false};  // the kernel has none left
 };
 
 }  // namespace graphd

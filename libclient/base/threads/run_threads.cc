@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -54,7 +55,12 @@ void RunThreads(size_t threads, const std::function<void(size_t)>& f) {
   };
   {
     std::vector<std::jthread> others;
-    for (size_t i = 1; i < threads; i++) others.emplace_back(guarded, i);
+    size_t next = 1;
+    try {
+      for (; next < threads; next++) others.emplace_back(guarded, next);
+    } catch (const std::system_error&) {  // the process or its cgroup may have no more threads
+    }
+    for (; next < threads; next++) guarded(next);
     guarded(0);
   }
   const MutexLock lock(first.mutex);

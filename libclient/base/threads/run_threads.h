@@ -10,7 +10,8 @@ namespace graphd {
 size_t UsefulThreads() noexcept;
 
 // Calls f(0) .. f(threads - 1) in parallel, f(0) on the caller's thread, and returns when all have
-// returned. Rethrows the first exception that one of them threw.
+// returned. Rethrows the first exception that one of them threw. Calls for which no thread can be
+// started are made on the caller's thread, one after the other, before f(0).
 void RunThreads(size_t threads, const std::function<void(size_t)>& f);
 
 // Asks the kernel to run this thread soon after it wakes up, in turns of 0.1 ms. This suits threads

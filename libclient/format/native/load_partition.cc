@@ -40,13 +40,14 @@ std::shared_ptr<const Segment> LoadNativeSegment(const std::string& directory,
                                                  const LoadOptions& options, uint64_t& done,
                                                  uint64_t total) {
   uint64_t reported = done;
-  return SegmentReader(directory, info).Read(options.verify_checksums, [&](uint64_t bytes) {
-    done += bytes;
-    if (options.progress && done - reported >= kProgressBytes) {
-      options.progress(done, total);
-      reported = done;
-    }
-  });
+  return SegmentReader(directory, info, options.threads)
+      .Read(options.verify_checksums, [&](uint64_t bytes) {
+        done += bytes;
+        if (options.progress && done - reported >= kProgressBytes) {
+          options.progress(done, total);
+          reported = done;
+        }
+      });
 }
 
 std::shared_ptr<const Partition> LoadNativePartition(const PartConfig& config, PartId part,

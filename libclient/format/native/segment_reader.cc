@@ -2,6 +2,7 @@
 #include "format/native/segment_reader.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <span>
@@ -25,12 +26,21 @@ std::string MemoryName(const std::string& path) {
 
 }  // namespace
 
-SegmentReader::SegmentReader(const std::string& directory, const NativeSegmentInfo& info)
+SegmentReader::SegmentReader(const std::string& directory, const NativeSegmentInfo& info,
+                             size_t max_threads)
     : info_(info),
       path_(JoinPath(directory, info.file)),
       fd_(OpenFile(path_, O_RDONLY)),
       writer_(MemoryName(path_), info.layout, SegmentWriter::kReserveLater),
-      arrived_(num_pieces()) {}
+      readers_(std::clamp<size_t>(num_pieces(), 1, std::max<size_t>(max_threads, 1))),
+      arrived_(num_pieces()) {
+  struct stat found {};
+  if (::fstat(fd_.get(), &found) != 0) ThrowErrno("can't stat", path_);
+  if (static_cast<uint64_t>(found.st_size) < info.layout.total_bytes()) {
+    Throw(ErrorCode::kCorrupt, path_, ": ", found.st_size, " bytes, its arrays need ",
+          info.layout.total_bytes(), "; copy or partition it again");
+  }
+}
 
 size_t SegmentReader::num_pieces() const noexcept {
   return (info_.layout.total_bytes() + kReadBytes - 1) / kReadBytes;
@@ -38,12 +48,10 @@ size_t SegmentReader::num_pieces() const noexcept {
 
 std::shared_ptr<const Segment> SegmentReader::Read(
     bool verify_checksums, const std::function<void(uint64_t bytes)>& on_read) && {
-  const size_t pieces = num_pieces();
-  if (pieces <= 1) {
+  if (num_pieces() <= 1) {
     ReadPieces();
     CheckArrays(verify_checksums, on_read);
   } else {
-    readers_ = std::min(UsefulThreads(), pieces);
     RunThreads(readers_ + 1, [&](size_t thread) {
       try {
         if (thread > 0) return ReadPieces();
@@ -89,8 +97,12 @@ void SegmentReader::ReadPiece(size_t piece) {
 
 void SegmentReader::Announce(size_t piece) const noexcept {
   if (piece >= num_pieces()) return;
-  ::posix_fadvise(fd_.get(), static_cast<off_t>(piece * kReadBytes), static_cast<off_t>(kReadBytes),
-                  POSIX_FADV_WILLNEED);
+  // The kernel reads no more per call than its window, which has 128 KiB by default.
+  constexpr uint64_t kWindow = uint64_t{128} << 10;
+  for (uint64_t at = 0; at < kReadBytes; at += kWindow) {
+    ::posix_fadvise(fd_.get(), static_cast<off_t>(piece * kReadBytes + at),
+                    static_cast<off_t>(kWindow), POSIX_FADV_WILLNEED);
+  }
 }
 
 void SegmentReader::CheckArrays(bool verify_checksums,

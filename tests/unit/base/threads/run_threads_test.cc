@@ -2,10 +2,12 @@
 #include "base/threads/run_threads.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 namespace graphd {
 namespace {
@@ -30,6 +32,19 @@ TEST(RunThreads, AnExceptionIsRethrownWhenAllHaveReturned) {
                           }),
                std::runtime_error);
   EXPECT_EQ(ended, 4);
+}
+
+TEST(RunThreads, WithoutMoreThreadsTheCallerMakesAllCallsAndTheFirstOneLast) {
+  pthread_attr_t before, larger;
+  ASSERT_EQ(::pthread_getattr_default_np(&before), 0);
+  ASSERT_EQ(::pthread_getattr_default_np(&larger), 0);
+  // No address space has room for the stack of such a thread.
+  ASSERT_EQ(::pthread_attr_setstacksize(&larger, size_t{1} << 50), 0);
+  ASSERT_EQ(::pthread_setattr_default_np(&larger), 0);
+  std::vector<size_t> calls;
+  RunThreads(3, [&](size_t i) { calls.push_back(i); });
+  ASSERT_EQ(::pthread_setattr_default_np(&before), 0);
+  EXPECT_EQ(calls, (std::vector<size_t>{1, 2, 0}));
 }
 
 TEST(RunThreads, UsefulThreadsAreOneToEight) {

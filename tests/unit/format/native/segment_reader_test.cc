@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
 #include "base/rng.h"
+#include "base/strings.h"
 #include "format/io/checksum.h"
 #include "tests/support/error_of.h"
 #include "tests/unit/format/text_files.h"
@@ -20,6 +22,8 @@ using testing::ErrorOf;
 using ::testing::HasSubstr;
 using testing::ScratchDirectory;
 using testing::WriteText;
+
+constexpr size_t kThreads = 3;
 
 // A file of some 70 MiB, so that several threads read it, whose arrays begin and end inside of
 // pieces. The padding between the arrays is not zero.
@@ -34,8 +38,9 @@ class SegmentReaderTest : public ::testing::Test {
     bytes_.assign(info_.layout.total_bytes(), '\xee');
     CounterRng random(1);
     for (const ArraySpec& array : info_.layout.arrays()) {
-      for (uint64_t i = 0; i < array.bytes; i++) {
-        bytes_[array.offset + i] = static_cast<char>(random.Below(256));
+      for (uint64_t i = 0; i < array.bytes; i += sizeof(uint64_t)) {
+        const uint64_t next = random.Next();
+        std::memcpy(&bytes_[array.offset + i], &next, std::min(sizeof next, array.bytes - i));
       }
       Checksum checksum;
       checksum.Update(std::as_bytes(std::span(bytes_).subspan(array.offset, array.bytes)));
@@ -46,9 +51,8 @@ class SegmentReaderTest : public ::testing::Test {
 
   void WriteFile() const { WriteText(directory_ / info_.file, bytes_); }
   std::shared_ptr<const Segment> Read(bool verify_checksums = true) {
-    return SegmentReader(directory_.path(), info_).Read(verify_checksums, [&](uint64_t bytes) {
-      reported_ += bytes;
-    });
+    return SegmentReader(directory_.path(), info_, kThreads)
+        .Read(verify_checksums, [&](uint64_t bytes) { reported_ += bytes; });
   }
 
   ScratchDirectory directory_;
@@ -84,14 +88,14 @@ TEST_F(SegmentReaderTest, RefusesAFileThatIsTooShort) {
     bytes_.resize(bytes);
     WriteFile();
     EXPECT_THAT(ErrorOf([&] { Read(/*verify_checksums=*/false); }),
-                AllOf(HasSubstr("corrupt"), HasSubstr("arrays.seg")))
+                AllOf(HasSubstr("corrupt"), HasSubstr(StrCat("arrays.seg: ", bytes, " bytes"))))
         << bytes;
   }
 }
 
 TEST_F(SegmentReaderTest, EndsWithTheExceptionOfTheCaller) {
   WriteFile();
-  SegmentReader reader(directory_.path(), info_);
+  SegmentReader reader(directory_.path(), info_, kThreads);
   EXPECT_THROW(std::move(reader).Read(true, [](uint64_t) { throw std::domain_error("stopped"); }),
                std::domain_error);
 }
