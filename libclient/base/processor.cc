@@ -44,7 +44,7 @@ void CheckVectorBits() {
 
 std::string VectorBitsText() {
   const int chosen = ChosenVectorBits(), has = ProcessorVectorBits();
-  const std::string text = StrCat("vectors of up to ", chosen, " bits");
+  std::string text = StrCat("vectors of up to ", chosen, " bits");
   if (chosen == has) return text;
   return StrCat(text, " of this processor's ", has, ", as ", kVectorBitsVariable, " says");
 }

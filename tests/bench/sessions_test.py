@@ -47,9 +47,6 @@ class Graph(unittest.TestCase):
         degrees = np.sort(np.diff(indptr))[::-1]
         self.assertGreater(degrees[:nodes // 10].sum(), 0.3 * count)
 
-    def test_no_memory_is_used_if_all_of_it_is_to_be_kept(self):
-        self.assertEqual(limits.use_free_memory(keep=1 << 50), 0)
-
     def test_a_batch_touches_fewer_lines_than_it_has_edges(self):
         found = limits.edges_per_line(sys.executable, self.graph)
         # Ten of a node's 50 edges, which lie in 4 or 5 lines, touch between 3 and 4 of them.

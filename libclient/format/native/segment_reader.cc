@@ -17,7 +17,8 @@ namespace {
 
 // The bytes that a thread reads at a time: whole huge pages, and so many that taking a piece costs
 // nothing beside reading it.
-constexpr uint64_t kReadBytes = uint64_t{16} << 20;
+constexpr uint64_t kPieceSize = uint64_t{16} << 20;
+constexpr uint64_t kReadSize = uint64_t{1} << 20;  // bytes of a read, after which they are counted
 
 // Returns a name for a memfd, which may have at most 249 bytes.
 std::string MemoryName(const std::string& path) {
@@ -43,7 +44,7 @@ SegmentReader::SegmentReader(const std::string& directory, const NativeSegmentIn
 }
 
 size_t SegmentReader::num_pieces() const noexcept {
-  return (info_.layout.total_bytes() + kReadBytes - 1) / kReadBytes;
+  return (info_.layout.total_bytes() + kPieceSize - 1) / kPieceSize;
 }
 
 std::shared_ptr<const Segment> SegmentReader::Read(
@@ -73,34 +74,42 @@ void SegmentReader::ReadPieces() {
       if (stopped_ || next_ == arrived_.size()) return;
       piece = next_++;
     }
-    ReadPiece(piece);
+    if (!ReadPiece(piece)) return;
     const MutexLock lock(mutex_);
     arrived_[piece] = true;
     changed_.NotifyAll();
   }
 }
 
-void SegmentReader::ReadPiece(size_t piece) {
+bool SegmentReader::ReadPiece(size_t piece) {
   // The disk reads this piece while its memory is reserved. Each thread also announces the piece
   // that is `readers_` pieces ahead, so that the disk reads that meanwhile.
   if (piece < readers_) Announce(piece);
   Announce(piece + readers_);
-  const uint64_t begin = piece * kReadBytes;
-  const uint64_t end = std::min(begin + kReadBytes, info_.layout.total_bytes());
+  const uint64_t begin = piece * kPieceSize;
+  const uint64_t end = std::min(begin + kPieceSize, info_.layout.total_bytes());
   writer_.Reserve(begin, end - begin);
   for (const ArraySpec& array : info_.layout.arrays()) {
     const uint64_t from = std::max(begin, array.offset);
     const uint64_t to = std::min(end, array.offset + array.bytes);
-    if (from < to) ReadExactly(fd_.get(), from, writer_.bytes().subspan(from, to - from), path_);
+    for (uint64_t at = from; at < to; at += kReadSize) {
+      const uint64_t bytes = std::min(kReadSize, to - at);
+      ReadExactly(fd_.get(), at, writer_.bytes().subspan(at, bytes), path_);
+      const MutexLock lock(mutex_);
+      if (stopped_) return false;
+      unreported_ += bytes;
+      changed_.NotifyAll();
+    }
   }
+  return true;
 }
 
 void SegmentReader::Announce(size_t piece) const noexcept {
   if (piece >= num_pieces()) return;
   // The kernel reads no more per call than its window, which has 128 KiB by default.
   constexpr uint64_t kWindow = uint64_t{128} << 10;
-  for (uint64_t at = 0; at < kReadBytes; at += kWindow) {
-    ::posix_fadvise(fd_.get(), static_cast<off_t>(piece * kReadBytes + at),
+  for (uint64_t at = 0; at < kPieceSize; at += kWindow) {
+    ::posix_fadvise(fd_.get(), static_cast<off_t>(piece * kPieceSize + at),
                     static_cast<off_t>(kWindow), POSIX_FADV_WILLNEED);
   }
 }
@@ -113,11 +122,10 @@ void SegmentReader::CheckArrays(bool verify_checksums,
     checksum.Reset();
     const uint64_t end = array.offset + array.bytes;
     for (uint64_t at = array.offset; at < end;) {
-      const size_t piece = at / kReadBytes;
-      const uint64_t bytes = std::min(end, (piece + 1) * kReadBytes) - at;
-      if (!WaitForPiece(piece)) return;
+      const size_t piece = at / kPieceSize;
+      const uint64_t bytes = std::min(end, (piece + 1) * kPieceSize) - at;
+      if (!WaitForPiece(piece, on_read)) return;
       if (verify_checksums) checksum.Update(writer_.bytes().subspan(at, bytes));
-      on_read(bytes);
       at += bytes;
     }
     if (verify_checksums && checksum.Digest() != info_.checksums[i]) {
@@ -128,10 +136,19 @@ void SegmentReader::CheckArrays(bool verify_checksums,
   }
 }
 
-bool SegmentReader::WaitForPiece(size_t piece) {
+bool SegmentReader::WaitForPiece(size_t piece, const std::function<void(uint64_t bytes)>& on_read) {
   const MutexLock lock(mutex_);
-  while (!stopped_ && !arrived_[piece]) changed_.Wait(mutex_);
-  return !stopped_;
+  for (;;) {
+    if (stopped_) return false;
+    if (const uint64_t bytes = std::exchange(unreported_, 0); bytes > 0) {
+      const MutexUnlock unlocked(mutex_);
+      on_read(bytes);
+    } else if (arrived_[piece]) {
+      return true;
+    } else {
+      changed_.Wait(mutex_);
+    }
+  }
 }
 
 void SegmentReader::Stop() {

@@ -20,7 +20,7 @@ namespace graphd {
 // checksum of an array depends on that order. Padding between arrays is not read.
 //
 // A single thread creates the reader and calls Read once. The mutex guards which pieces have been
-// taken by threads and which have arrived.
+// taken by threads and which have arrived, and how many bytes were read.
 class SegmentReader {
  public:
   // Opens the file, which at most `max_threads` threads will read. Throws as OpenFile does,
@@ -37,12 +37,14 @@ class SegmentReader {
   size_t num_pieces() const noexcept;
   // Reads pieces until all are taken or a thread has failed.
   void ReadPieces();
-  void ReadPiece(size_t piece);
+  // Returns false if another thread has failed meanwhile.
+  bool ReadPiece(size_t piece);
   // Tells the kernel that a piece will be read soon.
   void Announce(size_t piece) const noexcept;
   void CheckArrays(bool verify_checksums, const std::function<void(uint64_t bytes)>& on_read);
-  // Waits until the piece has arrived; returns false if it will not, because a thread has failed.
-  bool WaitForPiece(size_t piece);
+  // Waits until the piece has arrived, and reports what is read meanwhile. Returns false if the
+  // piece will not arrive, because a thread has failed.
+  bool WaitForPiece(size_t piece, const std::function<void(uint64_t bytes)>& on_read);
   void Stop();
 
   const NativeSegmentInfo& info_;
@@ -55,6 +57,7 @@ class SegmentReader {
   CondVar changed_;
   size_t next_ GRAPHD_GUARDED_BY(mutex_) = 0;  // piece that no thread has taken
   std::vector<bool> arrived_ GRAPHD_GUARDED_BY(mutex_);
+  uint64_t unreported_ GRAPHD_GUARDED_BY(mutex_) = 0;  // bytes read since the last report
   bool stopped_ GRAPHD_GUARDED_BY(mutex_) = false;
 };
 
