@@ -8,7 +8,7 @@
 
 namespace graphd::ctl {
 
-// One thing that `graphctl doctor` has found.
+// A fact that `graphctl doctor` has found.
 struct Finding {
   enum class Severity { kFault, kWarning };  // a fault keeps the server or the job from working
   Severity severity = Severity::kFault;

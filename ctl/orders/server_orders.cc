@@ -266,7 +266,7 @@ void StopJobs(const HostOrder& order) {
     return true;
   };
   if (!WaitUntil(5, left)) {
-    // When a supervisor is killed, its guard process (RunGuarded) ends the trainers.
+    // Killing a supervisor is enough: its guard process (RunGuarded) then ends the trainers.
     for (const JobProcess& process : signalled) process.Signal(SIGKILL);
     if (!WaitUntil(5, left)) {
       Throw(ErrorCode::kDeadline, "jobs of server '", order.server.server_name,

@@ -54,8 +54,8 @@ struct LaunchPlan {
   int world_size = 0;
   std::string master_addr;
   int master_port = 0;  // 0: chosen at launch
-  // One entry for each daemon, in the order of first appearance in ip_config, and then one for each
-  // host that runs trainers only.
+  // The list begins with an entry for each daemon, in the order in which ip_config first names them.
+  // An entry for each host that runs trainers only follows.
   std::vector<HostPlan> hosts;
 };
 

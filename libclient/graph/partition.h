@@ -13,9 +13,9 @@
 #include "graphd/schema.h"
 #include "graphd/tensor.h"
 
-// One partition of a graph: immutable views of the arrays in its segments, safe to read from
-// several threads. The same class is used in the daemon (which has loaded the segments), in a
-// trainer on the same machine (which has mapped them) and in standalone mode.
+// A Partition has immutable views of the arrays in the segments of a graph's partition, which
+// several threads may read. The same class is used in the daemon (which has loaded the segments),
+// in a trainer on the same machine (which has mapped them) and in standalone mode.
 //
 // Arrays, by segment:
 // clang-format off

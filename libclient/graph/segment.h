@@ -21,7 +21,7 @@
 
 namespace graphd {
 
-// One array of a segment.
+// The description of an array in a segment.
 struct ArraySpec {
   std::string name;
   Encoding encoding;

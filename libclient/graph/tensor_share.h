@@ -9,7 +9,8 @@
 
 namespace graphd {
 
-// One partition's share of a distributed tensor, as its daemon reports it.
+// A share is the part of a distributed tensor that belongs to one partition. This type describes a
+// share as its daemon reports it.
 struct TensorShare {
   uint32_t table = 0;  // the number of its table on that daemon, the same after a restart
   PartId part = 0;

@@ -14,8 +14,9 @@
 
 namespace graphd::store {
 
-// One partition's share of a distributed tensor. `rows`, `table`, and the spec and the partition in
-// `record` never change. The mutex of the TensorHost guards the other members, except `pushes`.
+// A HostedShare is the part of a distributed tensor that belongs to a partition of this daemon.
+// `rows`, `table`, and the spec and the partition in `record` never change. The mutex of the
+// TensorHost guards the other members, except `pushes`.
 struct HostedShare {
   std::shared_ptr<Table> table;
   TensorRows rows;

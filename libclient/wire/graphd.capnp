@@ -127,7 +127,7 @@ struct TensorSpec {
   writers @8 :UInt8;       # graphd::TensorWriters
 }
 
-# One partition's share of a distributed tensor.
+# A TensorInfo describes a share: the part of a distributed tensor that belongs to one partition.
 struct TensorInfo {
   table @0 :UInt32;        # the tensor's number on this daemon; the same after a restart
   part @1 :Int32;
@@ -303,7 +303,7 @@ interface Daemon {
   ping @5 () -> ();
 }
 
-# One list of the seeds of a hop. All are nodes of one type.
+# A Seeds list has seed nodes of one type. A hop has one list or several.
 struct Seeds {
   ntype @0 :Int32;
   ids @1 :Data;

@@ -25,7 +25,7 @@ struct HostLine {
   PartId part = 0;
 };
 
-// One daemon and the partitions it serves, ascending.
+// A daemon, and the partitions that it serves in ascending order.
 struct DaemonAddress {
   std::string address;
   uint16_t port = kDefaultPort;

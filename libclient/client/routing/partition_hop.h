@@ -8,8 +8,8 @@
 
 namespace graphd {
 
-// One partition's part of a hop, with the memory that its request and answer refer to. The memory
-// is reused from hop to hop.
+// A PartitionHop is the part of a hop that one partition does, with the memory that its request and
+// answer refer to. The memory is reused from hop to hop.
 struct PartitionHop {
   HopRequest request;
   HopAnswer answer;

@@ -14,8 +14,8 @@
 
 namespace graphd {
 
-// One step of an optimiser while it is being sent: one change per table, with the gradients that
-// the changes refer to.
+// A PendingStep is a step of an optimiser while it is being sent. It has a change for each table,
+// and the gradients that the changes refer to.
 struct PendingStep {
   std::deque<DistEmbedding::Gradients> gradients;  // a deque, because its elements must not move
   std::vector<DistEmbedding*> of;                  // owners of the gradients

@@ -91,8 +91,8 @@ class ColumnTable {
 }  // namespace
 
 TableFormat DescribeColumns(ColumnFiles& files, const std::string& path) {
-  // One row less than for a text table, whose header is among the rows from which its format is
-  // detected.
+  // The sample has a row less than for a text table, because a text table's sample also contains
+  // its header.
   constexpr int64_t kRows = kSampleRows - 1;
   const std::unique_ptr<ArrowStream> sample = files.Sample(path, kRows);
   TableFormat format;

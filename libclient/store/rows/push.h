@@ -18,7 +18,7 @@ struct ClientId {
   auto operator<=>(const ClientId&) const = default;
 };
 
-// One change of rows of one table. It is logged, applied once, and acknowledged as a whole. `rows`
+// A Push changes rows of one table. It is logged, applied once, and acknowledged as a whole. `rows`
 // and `payload` are views: the caller that submits the push must keep their memory until the push
 // is done.
 struct Push {
