@@ -54,8 +54,8 @@ struct LaunchPlan {
   int world_size = 0;
   std::string master_addr;
   int master_port = 0;  // 0: chosen at launch
-  // The list begins with an entry for each daemon, in the order in which ip_config first names them.
-  // An entry for each host that runs trainers only follows.
+  // The list begins with an entry for each daemon, in the order in which ip_config first names
+  // them. An entry for each host that runs trainers only follows.
   std::vector<HostPlan> hosts;
 };
 
