@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "graphd/ids.h"
 #include "store/checkpoint/catalog.h"
 #include "wire/graphd.capnp.h"
 #include "wire/memory_account.h"
