@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Three hosts in namespaces, each with a daemon and a trainer, and random faults: kill -9 and SIGSTOP
-of daemons and trainers, cut links, full disks and memory, too few descriptors, greedy jobs that push
-without a pause, and clients that send nonsense, read nothing, ask for too much or come in crowds.
+of daemons and trainers, cut links, full disks and memory, too few descriptors, too little memory, greedy
+jobs that push without a pause, and clients that send nonsense, read nothing, ask for too much or come in
+crowds.
 In the end every row has exactly the changes that were acknowledged, every process ends in time, and
 nothing is left.
 
@@ -26,6 +27,7 @@ for folder in ("../launch", "../../cluster"):
 from daemons import Daemon, descriptors_of, tail  # noqa: E402
 from harness import BIN, GRAPHCTL, SLOW, wait_until, write_raw_graph  # noqa: E402
 from machines import Cluster  # noqa: E402
+from memory_limit import MemoryLimit  # noqa: E402
 
 PORT = 30050
 NODES = 3000
@@ -39,8 +41,10 @@ CROWDS = {"garbage": 20, "half": 40, "unread": 4, "short": 50, "idle": 60, "gree
 class Host:
     """A machine with a daemon of one partition, and a trainer that is started again when killed."""
 
-    def __init__(self, machine, part, cluster, keys, jumps):
+    def __init__(self, machine, part, cluster, options, keys):
         self.machine, self.part, self.cluster = machine, part, cluster
+        self.limit = MemoryLimit(f"graphd-chaos-{os.getpid()}-{part}") if options.memory else None
+        self.is_short_of_memory, self.memory_kills = False, 0
         # Killed processes leave files of libfaketime there.
         subprocess.run(machine.enter("mount", "-t", "tmpfs", "none", "/dev/shm"), check=True)
         self.clock = machine.folder + "/clock"
@@ -59,11 +63,16 @@ class Host:
              cluster.root + "/ring.json", "--part_id", str(part), "--listen",
              f"{machine.address}:{PORT}", "--state_dir", "/srv/state", "--memory_dir",
              "/srv/memory", "--write_back_seconds", "2", *access],
-            machine.folder + "/graphd.log", machine.enter, environment if jumps else {})
+            machine.folder + "/graphd.log", machine.enter, environment if options.clocks else {})
         self.keys = {"GRAPHD_KEYS": keys} if keys else {}
         self.trainer, self.trainer_pid, self.jobs, self.trainer_kills = None, 0, 0, 0
         self.output = machine.folder + "/trainer.log"
         self.pushes = machine.folder + "/pushes.log"  # output of greedy jobs
+
+    def start_daemon(self):
+        self.daemon.start()
+        if self.limit:
+            self.limit.add(self.daemon.pid)
 
     def is_serving(self):
         with open(self.daemon.log) as file:
@@ -122,7 +131,7 @@ class Host:
 
 def kill_daemon(host, rng):
     host.daemon.kill()
-    return host.daemon.start
+    return host.start_daemon
 
 
 def stop_daemon(host, rng):
@@ -175,6 +184,20 @@ def take_descriptors(host, rng):
                                   stderr=subprocess.DEVNULL, check=False)
 
 
+def shorten_memory(host, rng):
+    host.is_short_of_memory = True
+    host.limit.leave_only(rng.randrange(1 << 22))
+
+    def end():
+        host.limit.lift()
+        host.is_short_of_memory = False
+        if host.limit.has_killed():
+            host.daemon.process.wait(60)
+            host.memory_kills += 1
+            host.start_daemon()
+    return end
+
+
 def jump_clock(host, rng):
     host.set_clock(rng.choice((-86400, -30, 30, 86400)))
     return lambda: host.set_clock(0)
@@ -208,8 +231,8 @@ def crowd(host, rng):
 FAULTS = {kill_daemon: 3, stop_daemon: 2, kill_trainer: 2, stop_trainer: 1, cut_link: 2,
           fill_disk: 1, fill_memory: 1, take_descriptors: 1,
           greedy_job: 2, crowd: 4}
-# These happen with --clocks only.
-MORE_FAULTS = {jump_clock: 2}
+# These happen only with the option of this name.
+MORE_FAULTS = {"clocks": {jump_clock: 2}, "memory": {shorten_memory: 2}}
 
 
 def make_schedule(faults, seed, seconds, hosts):
@@ -226,8 +249,11 @@ def make_schedule(faults, seed, seconds, hosts):
 class Chaos:
     def __init__(self, options):
         self.options = options
-        self.faults = {**FAULTS, **(MORE_FAULTS if options.clocks else {})}
+        self.faults = dict(FAULTS)
+        for option, faults in MORE_FAULTS.items():
+            self.faults.update(faults if getattr(options, option) else {})
         self.counts = {fault.__name__: 0 for fault in self.faults}
+        self.hosts = []
         self.cluster = Cluster(options.hosts)
         try:
             self.prepare()
@@ -251,12 +277,12 @@ class Chaos:
         if keys:
             subprocess.run([GRAPHCTL, "keys", "create", "--server_name", "chaos", "--keys", keys],
                            check=True, capture_output=True)
-        self.hosts = [Host(machine, part, self.cluster, keys, self.options.clocks)
-                      for part, machine in enumerate(self.cluster.machines)]
+        for part, machine in enumerate(self.cluster.machines):
+            self.hosts.append(Host(machine, part, self.cluster, self.options, keys))
 
     def run(self):
         for host in self.hosts:
-            host.daemon.start()
+            host.start_daemon()
             host.start_trainer()
         wait_until("the first steps", lambda: self.check() and
                    all(host.steps() >= 20 for host in self.hosts), 60)
@@ -267,7 +293,9 @@ class Chaos:
     def check(self):
         """Raises if a process has ended by itself or makes no steps."""
         for host in self.hosts:
-            if host.daemon.ended():
+            # While a daemon has too little memory, the kernel may kill it.
+            if host.daemon.ended() and not (host.is_short_of_memory and
+                                            host.daemon.process.returncode == -signal.SIGKILL):
                 raise AssertionError(f"the daemon of host {host.part} has ended, status "
                                      f"{host.daemon.process.returncode}:\n{tail(host.daemon.log)}")
             if host.trainer.poll() is not None:
@@ -317,7 +345,8 @@ class Chaos:
         for host in self.hosts:
             status = host.trainer.wait(STUCK * SLOW)
             last = tail(host.output, 1).strip()
-            print(f"host {host.part}: {host.daemon.kills} kills of the daemon, "
+            for_memory = f" ({host.memory_kills} more by the kernel)" if host.limit else ""
+            print(f"host {host.part}: {host.daemon.kills} kills of the daemon{for_memory}, "
                   f"{host.trainer_kills} of the trainer; {last}")
             if status != 0:
                 raise AssertionError(f"status {status}:\n{tail(host.output)}")
@@ -345,6 +374,9 @@ class Chaos:
 
     def close(self):
         self.cluster.close()
+        for host in self.hosts:
+            if host.limit:
+                host.limit.remove()
 
 
 def main():
@@ -356,6 +388,9 @@ def main():
                         help="encrypt connections, with keys that graphctl makes")
     parser.add_argument("--clocks", action="store_true",
                         help="let the daemons' clocks jump, too; needs Debian's libfaketime")
+    parser.add_argument("--memory", action="store_true",
+                        help="limit the daemons' memory to what they use, too, so that the kernel "
+                             "may kill them; needs the memory controller")
     parser.add_argument("--verbose", action="store_true", help="print each fault")
     options = parser.parse_args()
     if os.geteuid() != 0:
