@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures how much a greedy job slows the steps of another job of the same daemon: the median and
-// the 90th percentile of the other job's steps, alone and beside a job with eight connections that
-// asks for as much as it can. Both jobs use RPC over the Unix socket. The clients of the greedy job
-// run at a lower priority, so that the result shows how the daemon shares its time, not how the
-// kernel does. (Run it as root: other users can only lower priorities.)
+// the 90th percentile of the other job's steps, alone and beside a job with eight or 64
+// connections that asks for as much as it can. Both jobs use RPC over the Unix socket. The clients
+// of the greedy job run at a lower priority, so that the result shows how the daemon shares its
+// time, not how the kernel does. (Run it as root: other users can only lower priorities.)
 //
-// usage: fair_shares [SECONDS]
+// usage: fair_shares [SECONDS [NAME]]: with a name, only this comparison
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/strings.h"
 #include "bench/support/bench_graph.h"
 #include "graphd/dist_graph.h"
 #include "graphd/dist_tensor.h"
@@ -29,8 +35,6 @@ namespace {
 
 constexpr int64_t kNodes = 300'000, kDegree = 20, kColumns = 100;
 constexpr int64_t kRows = 400'000, kDim = 128;
-constexpr int kGreedyConnections = 8;
-int greedy_priority = 19;
 
 // A trainer of a job, and what it does in a step.
 class Trainer {
@@ -92,58 +96,68 @@ Times MeasureSteps(Trainer& trainer, const std::function<void(Trainer&)>& step, 
   return {times[times.size() / 2], times[times.size() * 9 / 10]};
 }
 
-// Runs steps of eight greedy trainers until it is destroyed.
-class GreedyJob {
- public:
-  GreedyJob(const ServedGraph& served, const std::string& job,
-            const std::function<void(Trainer&)>& step) {
-    for (int rank = 0; rank < kGreedyConnections; rank++) {
-      threads_.emplace_back([&, job, step, rank] {
-        ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), greedy_priority);
-        Trainer trainer(served, job, rank, kGreedyConnections);
+// What the two processes tell one another, in shared memory.
+struct Signals {
+  std::atomic<int> wanted{0};  // the number of the greedy job that is to run; 0: none; -1: end
+  std::atomic<int> ready{0};   // its trainers that have made a step
+  std::atomic<uint64_t> steps{0};
+};
+
+struct Comparison {
+  const char* name;
+  std::function<void(Trainer&)> step, greedy_step;
+  int connections = 8;  // of the greedy job
+};
+
+// Runs greedy jobs in a process of their own, since all connections of a process share a thread.
+void RunGreedyJobs(const ServedGraph& served, const std::vector<Comparison>& comparisons,
+                   Signals& signals) {
+  for (int wanted = 0; wanted >= 0; wanted = signals.wanted) {
+    std::vector<std::thread> trainers;
+    const Comparison* comparison =
+        wanted > 0 ? &comparisons[static_cast<size_t>(wanted - 1)] : nullptr;
+    const int connections = comparison != nullptr ? comparison->connections : 0;
+    for (int rank = 0; rank < connections; rank++) {
+      trainers.emplace_back([&, wanted, connections, rank] {
+        const auto& step = comparison->greedy_step;
+        Trainer trainer(served, StrCat("greedy", wanted), rank, connections);
         step(trainer);
-        ready_++;
-        while (!stop_) {
+        signals.ready++;
+        while (signals.wanted == wanted) {
           step(trainer);
-          steps_++;
+          signals.steps++;
         }
       });
     }
-    while (ready_ < kGreedyConnections) ::usleep(10'000);
+    for (std::thread& each : trainers) each.join();
+    signals.ready = 0;
+    while (signals.wanted == 0) ::usleep(10'000);
   }
-  ~GreedyJob() {
-    stop_ = true;
-    for (std::thread& thread : threads_) thread.join();
-  }
-  uint64_t steps() const { return steps_; }
+}
 
- private:
-  std::atomic<bool> stop_{false};
-  std::atomic<int> ready_{0};
-  std::atomic<uint64_t> steps_{0};
-  std::vector<std::thread> threads_;
-};
-
-void Compare(const ServedGraph& served, const char* name, double seconds,
-             const std::function<void(Trainer&)>& step,
-             const std::function<void(Trainer&)>& greedy_step) {
-  Trainer victim(served, "victim", 0, 1);
-  MeasureSteps(victim, step, seconds / 4);  // warms up
-  const Times alone = MeasureSteps(victim, step, seconds);
-  const GreedyJob greedy(served, "greedy", greedy_step);
-  MeasureSteps(victim, step, seconds / 2);  // the greedy job's memory is made meanwhile
-  const uint64_t before = greedy.steps();
-  const Times beside = MeasureSteps(victim, step, seconds);
+void Compare(const ServedGraph& served, const Comparison& comparison, int number, double seconds,
+             Signals& signals) {
+  Trainer victim(served, StrCat("victim", number), 0, 1);
+  MeasureSteps(victim, comparison.step, seconds / 4);  // warms up
+  const Times alone = MeasureSteps(victim, comparison.step, seconds);
+  signals.wanted = number;
+  while (signals.ready < comparison.connections) ::usleep(10'000);
+  MeasureSteps(victim, comparison.step, seconds / 2);  // the greedy job's memory is made meanwhile
+  const uint64_t before = signals.steps;
+  const Times beside = MeasureSteps(victim, comparison.step, seconds);
+  const uint64_t steps = signals.steps - before;
+  signals.wanted = 0;
+  while (signals.ready > 0) ::usleep(10'000);
   std::printf(
-      "%-24s p50 %7.2f -> %7.2f ms (%.2fx)   p90 %7.2f -> %7.2f ms (%.2fx)   greedy %.1f/s\n", name,
-      alone.median, beside.median, beside.median / alone.median, alone.p90, beside.p90,
-      beside.p90 / alone.p90, static_cast<double>(greedy.steps() - before) / seconds);
+      "%-24s p50 %7.2f -> %7.2f ms (%.2fx)   p90 %7.2f -> %7.2f ms (%.2fx)   greedy %.1f/s\n",
+      comparison.name, alone.median, beside.median, beside.median / alone.median, alone.p90,
+      beside.p90, beside.p90 / alone.p90, static_cast<double>(steps) / seconds);
   std::fflush(stdout);
 }
 
-void Run(double seconds) {
+void Run(double seconds, const std::string& only) {
   // The daemon inherits the priority.
-  if (::setpriority(PRIO_PROCESS, 0, -10) == 0) greedy_priority = 0;
+  const bool raised = ::setpriority(PRIO_PROCESS, 0, -10) == 0;
   const ServedGraph served(kNodes, kDegree, kColumns);
   const auto hop = [](Trainer& trainer) { trainer.SampleHop(10'000, 10); };
   const auto large_hop = [](Trainer& trainer) { trainer.SampleHop(200'000, 20); };
@@ -161,17 +175,35 @@ void Run(double seconds) {
     large_read(trainer);
     large_push(trainer);
   };
-  Compare(served, "hop beside hops", seconds, hop, large_hop);
-  Compare(served, "read beside reads", seconds, read, large_read);
-  Compare(served, "push beside pushes", seconds, push, large_push);
-  Compare(served, "step beside hops", seconds, step, large_hop);
-  Compare(served, "step beside steps", seconds, step, large_step);
+  const std::vector<Comparison> comparisons = {{"hop beside hops", hop, large_hop},
+                                               {"read beside reads", read, large_read},
+                                               {"read beside reads of 64", read, large_read, 64},
+                                               {"push beside pushes", push, large_push},
+                                               {"step beside hops", step, large_hop},
+                                               {"step beside steps", step, large_step}};
+  void* shared =
+      ::mmap(nullptr, sizeof(Signals), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) std::abort();
+  Signals& signals = *new (shared) Signals;
+  const pid_t greedy = ::fork();  // before there are threads
+  if (greedy == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::setpriority(PRIO_PROCESS, 0, raised ? 0 : 19);
+    RunGreedyJobs(served, comparisons, signals);
+    ::_exit(0);
+  }
+  for (size_t i = 0; i < comparisons.size(); i++) {
+    if (!only.empty() && only != comparisons[i].name) continue;
+    Compare(served, comparisons[i], static_cast<int>(i + 1), seconds, signals);
+  }
+  signals.wanted = -1;
+  ::waitpid(greedy, nullptr, 0);
 }
 
 }  // namespace
 }  // namespace graphd::bench
 
 int main(int argc, char** argv) {
-  graphd::bench::Run(argc > 1 ? std::atof(argv[1]) : 5);
+  graphd::bench::Run(argc > 1 ? std::atof(argv[1]) : 5, argc > 2 ? argv[2] : "");
   return 0;
 }

@@ -124,7 +124,9 @@ void HopJob::AddRules(wire::Session::HopParams::Reader params) {
       work_ += count * (std::min(fanout, size_t{1} << 20) + 1) * 64;
     }
     work.first_slice = slices_.size();
-    const size_t step = rule.fanout < 0 ? kSliceSeeds / 4 : kSliceSeeds;
+    const size_t step =
+        rule.fanout < 0 ? kMaxSliceSeeds / 4
+                        : std::clamp(kSliceEdges / (fanout + 1), kMinSliceSeeds, kMaxSliceSeeds);
     for (size_t begin = 0; begin < count; begin += step) {
       slices_.push_back({false,
                          rules_.size(),

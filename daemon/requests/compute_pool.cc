@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/requests/compute_pool.h"
 
+#include <algorithm>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -36,7 +37,7 @@ struct ComputePool::Request {
 };
 
 ComputePool::ComputePool(const std::string& name, size_t num_threads, size_t max_queued)
-    : max_queued_(max_queued) {
+    : max_queued_(max_queued), num_threads_(num_threads) {
   try {
     for (size_t i = 0; i < num_threads; i++) {
       threads_.emplace_back([this, name = StrCat(name, " ", i)] {
@@ -68,11 +69,23 @@ kj::Promise<void> ComputePool::Run(const JobShare& job, size_t num_slices, Slice
                          : " requests of this job wait already; try again, or raise --num_servers");
     }
     queue_.Put(job, request);
+    recent_.Note(job.job);
   }
   num_slices == 1 ? wake_.NotifyOne() : wake_.NotifyAll();
   // Taking the lock orders the slices' writes before the caller's next steps. KJ does this, too,
   // but race detectors can't see its synchronisation.
   return pair.promise.then([request] { const MutexLock lock(request->mutex); });
+}
+
+// Returns the job whose slice is next, or kNone if there is none. While several jobs use the pool,
+// each leaves a thread to the others.
+uint64_t ComputePool::NextJob() {
+  if (queue_.empty() || recent_.is_alone()) return queue_.Next();
+  const size_t most = std::max<size_t>(num_threads_, 2) - 1;
+  return queue_.Next([&](uint64_t job) {
+    mutex_.AssumeHeld();
+    return queue_.running(job) < most;
+  });
 }
 
 void ComputePool::Work(const std::string& name) {
@@ -86,9 +99,12 @@ void ComputePool::Work(const std::string& name) {
     {
       const MutexLock lock(mutex_);
       if (turn) queue_.End(*std::exchange(turn, std::nullopt), SecondsSince(start));
-      while (!stopping_ && queue_.empty()) wake_.Wait(mutex_);
+      uint64_t job = NextJob();
+      while (!stopping_ && job == queue_.kNone) {
+        wake_.Wait(mutex_);
+        job = NextJob();
+      }
       if (stopping_) return;
-      const uint64_t job = queue_.Next();
       request = queue_.Front(job);
       turn = queue_.Begin(job, request->next + 1 < request->num_slices);
       slice = request->next++;

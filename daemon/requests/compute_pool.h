@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/fair_queue.h"
+#include "base/recent_jobs.h"
 #include "base/threads/mutex.h"
 #include "sampling/hop_sampler.h"
 
@@ -23,8 +24,9 @@ struct WorkerScratch {
 
 // A pool of threads for work that would keep a data thread from its connections for too long. Work
 // comes in slices. Jobs share the threads' time by their weights (FairQueue), however many requests
-// each of them has. The requests of a job take turns slice by slice, so that a large one delays a
-// small one by one slice at most. Thread-safe; one mutex, held to take or put a slice.
+// each of them has; while several jobs use the pool, each leaves one thread to the others. The
+// requests of a job take turns slice by slice, so that a large one delays a small one by one slice
+// at most. Thread-safe; one mutex, held to take or put a slice.
 class ComputePool {
  public:
   using Slice = std::function<void(size_t slice, WorkerScratch& scratch)>;
@@ -56,12 +58,15 @@ class ComputePool {
  private:
   struct Request;
   void Work(const std::string& name);
+  uint64_t NextJob() GRAPHD_REQUIRES(mutex_);
 
   mutable Mutex mutex_;
   CondVar wake_;
   FairQueue<std::shared_ptr<Request>> queue_ GRAPHD_GUARDED_BY(mutex_);
   bool stopping_ GRAPHD_GUARDED_BY(mutex_) = false;
-  size_t max_queued_;
+  RecentJobs recent_ GRAPHD_GUARDED_BY(mutex_);
+  const size_t max_queued_;
+  const size_t num_threads_;
   std::vector<std::thread> threads_;
 };
 

@@ -60,8 +60,13 @@ void WriteFeatures(const Partition& partition, wire::PartitionInfo::Builder out)
 }  // namespace
 
 DaemonService::DaemonService(ServiceContext& context, const DaemonInfo& info, Peer peer,
-                             WorkerScratch& scratch, kj::Timer& timer)
-    : context_(context), info_(info), peer_(std::move(peer)), scratch_(scratch), timer_(timer) {}
+                             WorkerScratch& scratch, kj::Timer& timer, AnswerTurns& turns)
+    : context_(context),
+      info_(info),
+      peer_(std::move(peer)),
+      scratch_(scratch),
+      timer_(timer),
+      turns_(turns) {}
 
 // Describes the owners of large mapped books. The owners themselves are not in the message.
 void DaemonService::WriteOwners(const ServedGraph& graph, bool want_segments,
@@ -164,11 +169,11 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
     results.setVersion(version->id);
     results.setFingerprint(version->fingerprint);
     connection_->Admit(context_.memory.OfMember(membership->job_id(), peer_.text));
+    const JobShare share(membership->job_number(), context_.access.WeightOf(peer_));
+    connection_->stream().TakeTurns(turns_, share);
     auto requests = std::make_shared<RequestContext>(
         context_.pools, context_.counters, connection_->stream(), scratch_, timer_, context_.access,
-        peer_, context_.in_flight.Add(*membership, peer_),
-        JobShare(membership->job_number(), context_.access.WeightOf(peer_)),
-        membership->counters());
+        peer_, context_.in_flight.Add(*membership, peer_), share, membership->counters());
     results.setSession(kj::heap<GraphSession>(context_, std::move(requests), std::move(membership),
                                               std::move(version)));
     attached_ = true;

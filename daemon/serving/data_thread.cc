@@ -88,7 +88,8 @@ kj::Promise<void> DataThread::ServeStream(kj::Own<kj::AsyncIoStream> stream, Pee
                                           std::unique_ptr<LivingCertificates::Entry> entry,
                                           int number) {
   kj::Timer& timer = loop_.timer();
-  auto service = kj::heap<DaemonService>(context_, info_, peer, scratch_, timer);
+  if (!turns_) turns_.emplace(timer);
+  auto service = kj::heap<DaemonService>(context_, info_, peer, scratch_, timer, *turns_);
   auto served =
       kj::heap<Served>(kj::mv(stream), timer, context_, kj::mv(service), peer, std::move(entry));
   // The calls of the connection may be writing answers. The socket is therefore shut down, so that

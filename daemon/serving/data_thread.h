@@ -2,11 +2,13 @@
 #pragma once
 #include <kj/async.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "daemon/serving/daemon_service.h"
 #include "daemon/serving/loop_beat.h"
+#include "wire/answer_turns.h"
 #include "wire/loop_thread.h"
 
 namespace graphd {
@@ -15,7 +17,8 @@ namespace graphd {
 // never leave it. Constructed, used and destroyed by the main thread.
 class DataThread {
  public:
-  DataThread(ServiceContext& context, const DaemonInfo& info) : context_(context), info_(info) {}
+  DataThread(ServiceContext& context, const DaemonInfo& info)
+      : context_(context), info_(info), loop_([this] { turns_.reset(); }) {}
   DataThread(const DataThread&) = delete;
   DataThread& operator=(const DataThread&) = delete;
 
@@ -34,8 +37,11 @@ class DataThread {
 
   ServiceContext& context_;
   const DaemonInfo& info_;
-  WorkerScratch scratch_;  // used on the loop's thread only
-  LoopThread loop_;        // last, because its thread uses the others
+  // Used on the loop's thread only.
+  WorkerScratch scratch_;
+  std::optional<AnswerTurns> turns_;  // since the first connection
+
+  LoopThread loop_;  // last, because its thread uses the others
 };
 
 }  // namespace graphd

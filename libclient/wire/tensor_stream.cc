@@ -32,6 +32,12 @@ constexpr auto kMemoryPause = 10 * kj::MILLISECONDS;
 // It is cheaper to copy data from messages smaller than this than to keep the messages.
 constexpr size_t kKeptBytes = size_t{16} << 10;
 
+size_t BytesOf(kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments) {
+  size_t words = 0;
+  for (const auto& segment : segments) words += segment.size();
+  return words * sizeof(capnp::word);
+}
+
 }  // namespace
 
 uint64_t VisitLimit(size_t bytes) {
@@ -113,6 +119,11 @@ void TensorStream::Admit(std::shared_ptr<MemoryAccount> account) {
   admitted_message_bytes_ = max_message_bytes_;
   read_ahead_ = kReadAhead;
   max_unfinished_ = kMaxUnfinished;
+}
+
+void TensorStream::TakeTurns(AnswerTurns& turns, const JobShare& job) {
+  turns_ = &turns;
+  share_ = job;
 }
 
 bool TensorStream::MayRead(size_t bytes) const {
@@ -231,6 +242,7 @@ kj::Promise<TensorStream::MaybeMessage> TensorStream::ReadWords(
   options.traversalLimitInWords = std::min(options.traversalLimitInWords, VisitLimit(in.bytes));
   in.reader = kj::heap<PooledReader>(options, std::move(buffer), kj::mv(segments),
                                      in.bytes >= kKeptBytes ? inbox_ : nullptr);
+  if (turns_ != nullptr) turns_->Note(share_);
   return stream_.read(to, in.bytes).then([this, fd_space, &in]() mutable -> MaybeMessage {
     if (max_unfinished_ != INT64_MAX) CountCall(*in.reader);
     return capnp::MessageReaderAndFds{kj::mv(in.reader), fd_space.slice(0, in.num_fds)};
@@ -266,20 +278,36 @@ kj::Promise<void> TensorStream::CountWrite(kj::Promise<void> written) {
   }));
 }
 
+template <class Write>
+kj::Promise<void> TensorStream::WriteInTurns(size_t bytes, Write write) {
+  if (turns_ == nullptr || !turns_->AreNeeded(bytes)) return write(stream_);
+  auto output = kj::heap<OutputInTurns>(*turns_, share_, stream_);
+  auto written = write(*output);
+  return written.attach(kj::mv(output));
+}
+
 kj::Promise<void> TensorStream::writeMessage(kj::ArrayPtr<const int> fds, Segments segments) {
   kj::Vector<Outbox::Pinned> taken;
   TakePinned(segments, taken);
   kj::Promise<void> written = capability_stream_ && fds.size() > 0
                                   ? capnp::writeMessage(*capability_stream_, fds, segments)
-                                  : capnp::writeMessage(stream_, segments);
+                                  : WriteInTurns(BytesOf(segments), [&](auto& stream) {
+                                      return capnp::writeMessage(stream, segments);
+                                    });
   if (!taken.empty()) written = written.attach(kj::mv(taken));
   return CountWrite(kj::mv(written));
 }
 
 kj::Promise<void> TensorStream::writeMessages(kj::ArrayPtr<Segments> messages) {
   kj::Vector<Outbox::Pinned> taken;
-  for (const Segments& segments : messages) TakePinned(segments, taken);
-  return CountWrite(capnp::writeMessages(stream_, messages).attach(kj::mv(taken)));
+  size_t bytes = 0;
+  for (const Segments& segments : messages) {
+    TakePinned(segments, taken);
+    bytes += BytesOf(segments);
+  }
+  auto written =
+      WriteInTurns(bytes, [&](auto& stream) { return capnp::writeMessages(stream, messages); });
+  return CountWrite(written.attach(kj::mv(taken)));
 }
 
 kj::Maybe<int> TensorStream::getSendBufferSize() {

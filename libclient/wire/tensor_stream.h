@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "wire/answer_turns.h"
 #include "wire/buffer_pool.h"
 
 // The MessageStream under every connection of graphd. It does two things that Cap'n Proto 0.9's own
@@ -126,6 +127,8 @@ class TensorStream final : public capnp::MessageStream {
   // Replaces a server's limits for unattached clients by those for attached clients. Replaces the
   // account, too, if `account` is not null.
   void Admit(std::shared_ptr<MemoryAccount> account);
+  // Makes long answers, from now on, take turns with those of other jobs on the event loop.
+  void TakeTurns(AnswerTurns& turns, const JobShare& job);
   // Returns the pool into whose buffers the stream reads messages. Its memory is charged to the
   // stream's account.
   const std::shared_ptr<BufferPool>& buffers() const noexcept { return pool_; }
@@ -177,12 +180,16 @@ class TensorStream final : public capnp::MessageStream {
   using Segments = kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>>;
   void TakePinned(Segments segments, kj::Vector<Outbox::Pinned>& taken);
   kj::Promise<void> CountWrite(kj::Promise<void> written);
+  template <class Write>
+  kj::Promise<void> WriteInTurns(size_t bytes, Write write);
   kj::Promise<size_t> ReadHead(void* to, kj::ArrayPtr<kj::AutoCloseFd> fd_space, size_t* num_fds);
 
   kj::AsyncIoStream& stream_;
   kj::AsyncCapabilityStream* capability_stream_;
   std::shared_ptr<BufferPool> pool_;
   kj::Timer* timer_ = nullptr;  // set with the pool's account
+  AnswerTurns* turns_ = nullptr;
+  JobShare share_;  // set with turns_
   const size_t max_message_bytes_;
   size_t admitted_message_bytes_, read_ahead_;
   int64_t unfinished_ = 0, max_unfinished_;

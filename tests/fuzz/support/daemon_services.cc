@@ -117,6 +117,7 @@ DaemonServices::Input::Input(DaemonServices& services)
       watch_(std::make_unique<Watch>(*services.graphs_, *services.tensors_, steps_)),
       jobs_(
           false, [] {}, watch_.get()),
+      turns_(services.io_.provider->getTimer()),
       pools_(1, false),
       memory_(uint64_t{1} << 30) {
   services.input_ = this;
@@ -140,8 +141,8 @@ UniqueFd DaemonServices::Input::Connect(const Peer& peer) {
     ThrowErrno("can't make", "a socket pair");
   }
   UniqueFd mine(ends[0]);
-  auto service =
-      kj::heap<DaemonService>(*context_, info_, peer, scratch_, services_.io_.provider->getTimer());
+  auto service = kj::heap<DaemonService>(*context_, info_, peer, scratch_,
+                                         services_.io_.provider->getTimer(), turns_);
   served_.push_back(kj::heap<Served>(*this, UniqueFd(ends[1]), peer, kj::mv(service)));
   return mine;
 }

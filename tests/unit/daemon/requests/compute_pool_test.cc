@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 #include <kj/async-io.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <new>
 #include <stdexcept>
+#include <thread>
 
 #include "wire/connection.h"
 
@@ -66,6 +68,27 @@ TEST_F(ComputePoolTest, WhateverASliceThrowsFailsItsRequestAlone) {
   bool ran = false;
   pool.Run(kJob, 1, [&](size_t, WorkerScratch&) { ran = true; }).wait(io_->waitScope);
   EXPECT_TRUE(ran);
+}
+
+TEST_F(ComputePoolTest, AJobLeavesAThreadToTheOthers) {
+  ComputePool pool("test", 2, 100);
+  constexpr uint64_t kOther = 8;
+  pool.Run(kOther, 1, [](size_t, WorkerScratch&) {}).wait(io_->waitScope);
+  std::promise<void> go;
+  auto gate = go.get_future().share();
+  std::atomic<int> running{0}, most{0};
+  auto greedy = pool.Run(kJob, 10, [&](size_t, WorkerScratch&) {
+    most = std::max(most.load(), ++running);
+    gate.wait();
+    running--;
+  });
+  while (running == 0) std::this_thread::yield();
+  io_->provider->getTimer()
+      .timeoutAfter(60 * kj::SECONDS, pool.Run(kOther, 1, [](size_t, WorkerScratch&) {}))
+      .wait(io_->waitScope);
+  go.set_value();
+  greedy.wait(io_->waitScope);
+  EXPECT_EQ(most, 1);
 }
 
 TEST_F(ComputePoolTest, ASmallRequestOvertakesALargeOne) {

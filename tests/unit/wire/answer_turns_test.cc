@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/answer_turns.h"
+
+#include <gtest/gtest.h>
+#include <kj/async-io.h>
+#include <kj/vector.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace graphd {
+namespace {
+
+constexpr size_t kPiece = AnswerTurns::kPieceBytes;
+
+// An output whose peer reads everything at once.
+class Recorder final : public kj::AsyncOutputStream {
+ public:
+  Recorder(std::string& order, char name) : order_(order), name_(name) {}
+
+  kj::Promise<void> write(const void* buffer, size_t size) override {
+    order_ += name_;
+    EXPECT_LE(size, kPiece);
+    received_.append(static_cast<const char*>(buffer), size);
+    return kj::READY_NOW;
+  }
+  kj::Promise<void> write(kj::ArrayPtr<const kj::ArrayPtr<const kj::byte>> pieces) override {
+    order_ += name_;
+    size_t bytes = 0;
+    for (const auto& piece : pieces) {
+      received_.append(reinterpret_cast<const char*>(piece.begin()), piece.size());
+      bytes += piece.size();
+    }
+    EXPECT_LE(bytes, kPiece);
+    return kj::READY_NOW;
+  }
+  kj::Promise<void> whenWriteDisconnected() override { return kj::NEVER_DONE; }
+
+  const std::string& received() const noexcept { return received_; }
+
+ private:
+  std::string& order_;
+  const char name_;
+  std::string received_;
+};
+
+// An output whose peer reads nothing.
+class StuckOutput final : public kj::AsyncOutputStream {
+ public:
+  kj::Promise<void> write(const void*, size_t) override { return kj::NEVER_DONE; }
+  kj::Promise<void> write(kj::ArrayPtr<const kj::ArrayPtr<const kj::byte>>) override {
+    return kj::NEVER_DONE;
+  }
+  kj::Promise<void> whenWriteDisconnected() override { return kj::NEVER_DONE; }
+};
+
+class AnswerTurnsTest : public ::testing::Test {
+ protected:
+  // An answer in parts of these sizes.
+  struct Answer {
+    explicit Answer(const std::vector<size_t>& sizes) {
+      for (const size_t size : sizes) {
+        parts.emplace_back(size, 'x');
+        for (char& each : parts.back()) each = static_cast<char>(next++ * 31 >> 3);
+        all += parts.back();
+      }
+      for (const std::string& part : parts) {
+        pointers.push_back(
+            kj::arrayPtr(reinterpret_cast<const kj::byte*>(part.data()), part.size()));
+      }
+    }
+    auto get() const { return kj::arrayPtr(pointers.data(), pointers.size()); }
+
+    std::vector<std::string> parts;
+    std::vector<kj::ArrayPtr<const kj::byte>> pointers;
+    std::string all;
+    unsigned next = 1;
+  };
+
+  // The objects that KJ gives are behind pointers because their destructors may throw.
+  std::unique_ptr<kj::AsyncIoContext> io_ =
+      std::make_unique<kj::AsyncIoContext>(kj::setupAsyncIo());
+  std::unique_ptr<AnswerTurns> turns_ = std::make_unique<AnswerTurns>(io_->provider->getTimer());
+  std::string order_;
+};
+
+TEST_F(AnswerTurnsTest, AreNeededForLongAnswersWhileSeveralJobsUseTheLoop) {
+  turns_->Note(1);
+  EXPECT_FALSE(turns_->AreNeeded(100 * kPiece));
+  turns_->Note(2);
+  EXPECT_TRUE(turns_->AreNeeded(kPiece + 1));
+  EXPECT_FALSE(turns_->AreNeeded(kPiece));
+}
+
+TEST_F(AnswerTurnsTest, AllBytesArriveInOrderWhateverTheParts) {
+  const std::vector<std::vector<size_t>> answers = {
+      {},
+      {0, 0},
+      {1},
+      {kPiece},
+      {kPiece + 1},
+      {3 * kPiece, 0, 5, kPiece - 5, kPiece},
+      {16, 100, 7 * kPiece + 3, 9, 2 * kPiece},
+  };
+  for (const auto& sizes : answers) {
+    const Answer answer(sizes);
+    order_.clear();
+    Recorder to(order_, 'a');
+    turns_->Write(1, to, answer.get()).wait(io_->waitScope);
+    EXPECT_TRUE(to.received() == answer.all) << sizes.size() << " parts";
+    EXPECT_EQ(order_.size(), (answer.all.size() + kPiece - 1) / kPiece);
+  }
+}
+
+TEST_F(AnswerTurnsTest, AJobWithOneConnectionGetsAsMuchAsOneWithMany) {
+  const Answer answer({8 * kPiece});
+  std::vector<std::unique_ptr<Recorder>> outputs;
+  kj::Vector<kj::Promise<void>> many;
+  for (int i = 0; i < 20; i++) {
+    outputs.push_back(std::make_unique<Recorder>(order_, 'm'));
+    many.add(turns_->Write(1, *outputs.back(), answer.get()));
+  }
+  Recorder one(order_, '1');
+  turns_->Write(2, one, answer.get()).wait(io_->waitScope);
+  // The answers of the first job, which came first, have sent at most one piece more.
+  EXPECT_LE(std::ranges::count(order_, 'm'), 9) << order_;
+  kj::joinPromises(many.releaseAsArray()).wait(io_->waitScope);
+  for (const auto& output : outputs) EXPECT_TRUE(output->received() == answer.all);
+}
+
+TEST_F(AnswerTurnsTest, AJobOfTwiceTheWeightGetsTwiceAsMuch) {
+  const Answer answer({60 * kPiece});
+  Recorder light(order_, 'l'), heavy(order_, 'h');
+  auto first = turns_->Write(JobShare(1, 1), light, answer.get());
+  turns_->Write(JobShare(2, 2), heavy, answer.get()).wait(io_->waitScope);
+  const auto sent = std::ranges::count(order_, 'l');
+  EXPECT_GE(sent, 27) << order_;
+  EXPECT_LE(sent, 33) << order_;
+  first.wait(io_->waitScope);
+}
+
+TEST_F(AnswerTurnsTest, NobodyWaitsForAPeerThatDoesNotRead) {
+  const Answer answer({4 * kPiece});
+  StuckOutput stuck;
+  Recorder other(order_, 'o');
+  auto never = turns_->Write(1, stuck, answer.get());
+  turns_->Write(1, other, answer.get()).wait(io_->waitScope);
+  EXPECT_TRUE(other.received() == answer.all);
+  EXPECT_FALSE(never.poll(io_->waitScope));
+}
+
+TEST_F(AnswerTurnsTest, AConnectionThatIsClosedWhileItWaitsTakesNoTurn) {
+  const Answer answer({4 * kPiece});
+  Recorder closed(order_, 'c'), other(order_, 'o');
+  auto first = turns_->Write(2, other, answer.get());
+  { auto dropped = turns_->Write(1, closed, answer.get()); }
+  first.wait(io_->waitScope);
+  EXPECT_EQ(order_, "oooo");
+}
+
+}  // namespace
+}  // namespace graphd
