@@ -32,6 +32,14 @@ std::vector<T> CopyNumbers(capnp::Data::Reader data, size_t count, const char* w
   return numbers;
 }
 
+// Returns the number of seeds of a slice. A small request is not cut, because waking another thread
+// for it costs more than it saves.
+size_t SliceSeeds(size_t count, size_t fanout) {
+  const size_t seeds = std::clamp(HopJob::kSliceEdges / (fanout + 1), HopJob::kMinSliceSeeds,
+                                  HopJob::kMaxSliceSeeds);
+  return count < 2 * seeds ? std::min(2 * seeds, HopJob::kMaxSliceSeeds) : seeds;
+}
+
 }  // namespace
 
 HopJob::HopJob(std::shared_ptr<const Partition> partition, std::shared_ptr<EdgeIndexes> indexes,
@@ -124,9 +132,7 @@ void HopJob::AddRules(wire::Session::HopParams::Reader params) {
       work_ += count * (std::min(fanout, size_t{1} << 20) + 1) * 64;
     }
     work.first_slice = slices_.size();
-    const size_t step =
-        rule.fanout < 0 ? kMaxSliceSeeds / 4
-                        : std::clamp(kSliceEdges / (fanout + 1), kMinSliceSeeds, kMaxSliceSeeds);
+    const size_t step = rule.fanout < 0 ? kMaxSliceSeeds / 4 : SliceSeeds(count, fanout);
     for (size_t begin = 0; begin < count; begin += step) {
       slices_.push_back({false,
                          rules_.size(),
