@@ -96,7 +96,7 @@ Times MeasureSteps(Trainer& trainer, const std::function<void(Trainer&)>& step, 
   return {times[times.size() / 2], times[times.size() * 9 / 10]};
 }
 
-// What the two processes tell one another, in shared memory.
+// The shared memory of the two processes.
 struct Signals {
   std::atomic<int> wanted{0};  // the number of the greedy job that is to run; 0: none; -1: end
   std::atomic<int> ready{0};   // its trainers that have made a step
@@ -106,7 +106,7 @@ struct Signals {
 struct Comparison {
   const char* name;
   std::function<void(Trainer&)> step, greedy_step;
-  int connections = 8;  // of the greedy job
+  int greedy_connections = 8;
 };
 
 // Runs greedy jobs in a process of their own, since all connections of a process share a thread.
@@ -116,7 +116,7 @@ void RunGreedyJobs(const ServedGraph& served, const std::vector<Comparison>& com
     std::vector<std::thread> trainers;
     const Comparison* comparison =
         wanted > 0 ? &comparisons[static_cast<size_t>(wanted - 1)] : nullptr;
-    const int connections = comparison != nullptr ? comparison->connections : 0;
+    const int connections = comparison != nullptr ? comparison->greedy_connections : 0;
     for (int rank = 0; rank < connections; rank++) {
       trainers.emplace_back([&, wanted, connections, rank] {
         const auto& step = comparison->greedy_step;
@@ -141,7 +141,7 @@ void Compare(const ServedGraph& served, const Comparison& comparison, int number
   MeasureSteps(victim, comparison.step, seconds / 4);  // warms up
   const Times alone = MeasureSteps(victim, comparison.step, seconds);
   signals.wanted = number;
-  while (signals.ready < comparison.connections) ::usleep(10'000);
+  while (signals.ready < comparison.greedy_connections) ::usleep(10'000);
   MeasureSteps(victim, comparison.step, seconds / 2);  // the greedy job's memory is made meanwhile
   const uint64_t before = signals.steps;
   const Times beside = MeasureSteps(victim, comparison.step, seconds);

@@ -5,8 +5,8 @@
 
 #include "base/strings.h"
 #include "graphd/error.h"
-#include "wire/buffer_pool.h"
-#include "wire/push_memory.h"
+#include "wire/memory/buffer_pool.h"
+#include "wire/memory/push_memory.h"
 
 namespace graphd::ctl {
 namespace {

@@ -13,7 +13,7 @@
 #include "daemon/graph/served_graph.h"
 #include "store/checkpoint/catalog.h"
 #include "store/tensor_host.h"
-#include "wire/memory_account.h"
+#include "wire/memory/memory_account.h"
 
 namespace graphd {
 

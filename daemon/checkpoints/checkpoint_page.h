@@ -9,7 +9,7 @@
 #include "graphd/ids.h"
 #include "store/checkpoint/catalog.h"
 #include "wire/graphd.capnp.h"
-#include "wire/memory_account.h"
+#include "wire/memory/memory_account.h"
 
 namespace graphd {
 

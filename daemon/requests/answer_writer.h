@@ -8,7 +8,7 @@
 #include <functional>
 #include <utility>
 
-#include "wire/buffer_pool.h"
+#include "wire/memory/buffer_pool.h"
 #include "wire/tensor_stream.h"
 
 namespace graphd {

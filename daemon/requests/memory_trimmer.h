@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "wire/buffer_pool.h"
+#include "wire/memory/buffer_pool.h"
 
 namespace graphd {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/threads/mutex.h"
-#include "wire/memory_account.h"
+#include "wire/memory/memory_account.h"
 
 namespace graphd {
 

@@ -9,7 +9,7 @@
 
 #include "graph/partition.h"
 #include "graph/type_ids.h"
-#include "wire/buffer_pool.h"
+#include "wire/memory/buffer_pool.h"
 
 // Functions and classes that check requests. The client is not trusted: values out of range are
 // refused, and no memory is allocated beyond the limits.

@@ -16,7 +16,7 @@
 #include "daemon/tensors/step_gate.h"
 #include "store/checkpoint/catalog.h"
 #include "store/tensor_host.h"
-#include "wire/buffer_pool.h"
+#include "wire/memory/buffer_pool.h"
 
 namespace graphd {
 

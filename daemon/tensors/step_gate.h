@@ -12,7 +12,7 @@
 #include "base/threads/mutex.h"
 #include "daemon/tensors/fair_pushes.h"
 #include "store/tensor_host.h"
-#include "wire/memory_account.h"
+#include "wire/memory/memory_account.h"
 
 namespace graphd {
 

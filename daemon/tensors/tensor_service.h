@@ -11,7 +11,7 @@
 #include "daemon/tensors/step_gate.h"
 #include "store/tensor_host.h"
 #include "wire/graphd.capnp.h"
-#include "wire/push_memory.h"
+#include "wire/memory/push_memory.h"
 
 namespace graphd {
 

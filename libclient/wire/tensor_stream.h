@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "wire/answer_turns.h"
-#include "wire/buffer_pool.h"
+#include "wire/memory/buffer_pool.h"
 
 // The MessageStream under every connection of graphd. It does two things that Cap'n Proto 0.9's own
 // MessageStream does not:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/raw_client.h"
 
-#include "wire/buffer_pool.h"
 #include "wire/graph_messages.h"
+#include "wire/memory/buffer_pool.h"
 #include "wire/status.h"
 
 namespace graphd::testing {

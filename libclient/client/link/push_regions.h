@@ -6,7 +6,7 @@
 
 #include "base/threads/mutex.h"
 #include "store/rows/push.h"
-#include "wire/push_memory.h"
+#include "wire/memory/push_memory.h"
 
 namespace graphd {
 

@@ -18,7 +18,7 @@
 #include "graphd/sampling.h"
 #include "sampling/index/edge_indexes.h"
 #include "sampling/rule_traits.h"
-#include "wire/buffer_pool.h"
+#include "wire/memory/buffer_pool.h"
 
 namespace graphd {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests payloads that trainers pass in memory that they share with their daemon.
-#include "wire/push_memory.h"
+#include "wire/memory/push_memory.h"
 
 #include <signal.h>
 #include <sys/prctl.h>

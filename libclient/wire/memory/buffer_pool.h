@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "wire/memory_account.h"
+#include "wire/memory/memory_account.h"
 
 // Reusable buffers on 2 MiB pages for messages and gathered rows. The speed of large messages is
 // limited by page faults, not by copies (allocating 40 MB costs more than sending them), so buffers

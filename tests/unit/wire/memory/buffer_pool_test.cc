@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/buffer_pool.h"
+#include "wire/memory/buffer_pool.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/push_memory.h"
+#include "wire/memory/push_memory.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/memory_account.h"
+#include "wire/memory/memory_account.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "graphd/error.h"
-#include "wire/buffer_pool.h"
+#include "wire/memory/buffer_pool.h"
 
 namespace graphd {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/memory_account.h"
+#include "wire/memory/memory_account.h"
 
 #include "base/strings.h"
 
