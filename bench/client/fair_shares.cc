@@ -109,6 +109,16 @@ struct Comparison {
   int greedy_connections = 8;
 };
 
+// Waits until as many trainers of the greedy job run. Ends the program if its process has ended.
+void AwaitTrainers(const Signals& signals, int count) {
+  while (signals.ready != count) {
+    ::usleep(10'000);
+    if (::waitpid(-1, nullptr, WNOHANG) <= 0) continue;
+    std::fprintf(stderr, "fair_shares: the process of the greedy job, or the daemon, has ended\n");
+    std::exit(1);
+  }
+}
+
 // Runs greedy jobs in a process of their own, since all connections of a process share a thread.
 void RunGreedyJobs(const ServedGraph& served, const std::vector<Comparison>& comparisons,
                    Signals& signals) {
@@ -141,13 +151,13 @@ void Compare(const ServedGraph& served, const Comparison& comparison, int number
   MeasureSteps(victim, comparison.step, seconds / 4);  // warms up
   const Times alone = MeasureSteps(victim, comparison.step, seconds);
   signals.wanted = number;
-  while (signals.ready < comparison.greedy_connections) ::usleep(10'000);
+  AwaitTrainers(signals, comparison.greedy_connections);
   MeasureSteps(victim, comparison.step, seconds / 2);  // the greedy job's memory is made meanwhile
   const uint64_t before = signals.steps;
   const Times beside = MeasureSteps(victim, comparison.step, seconds);
   const uint64_t steps = signals.steps - before;
   signals.wanted = 0;
-  while (signals.ready > 0) ::usleep(10'000);
+  AwaitTrainers(signals, 0);
   std::printf(
       "%-24s p50 %7.2f -> %7.2f ms (%.2fx)   p90 %7.2f -> %7.2f ms (%.2fx)   greedy %.1f/s\n",
       comparison.name, alone.median, beside.median, beside.median / alone.median, alone.p90,
@@ -186,6 +196,7 @@ void Run(double seconds, const std::string& only) {
   if (shared == MAP_FAILED) std::abort();
   Signals& signals = *new (shared) Signals;
   const pid_t greedy = ::fork();  // before there are threads
+  if (greedy < 0) std::abort();
   if (greedy == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::setpriority(PRIO_PROCESS, 0, raised ? 0 : 19);

@@ -149,7 +149,8 @@ def daemon_counts(found: Sequence[Round], work: Workload, others: int) -> Counts
 
 def slices(message: Message, width: int) -> int:
     """Returns into how many pieces the daemon divides a request for its threads."""
-    return max(1, round(message.seeds / 4096) + round(message.rows * width / MIB))
+    sampling = min(max(message.seeds / 4096, message.edges / 8192), message.seeds / 128)
+    return max(1, round(sampling) + round(message.rows * width / MIB))
 
 
 @dataclasses.dataclass(frozen=True)

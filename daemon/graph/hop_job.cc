@@ -132,7 +132,9 @@ void HopJob::AddRules(wire::Session::HopParams::Reader params) {
       work_ += count * (std::min(fanout, size_t{1} << 20) + 1) * 64;
     }
     work.first_slice = slices_.size();
-    const size_t step = rule.fanout < 0 ? kMaxSliceSeeds / 4 : SliceSeeds(count, fanout);
+    const size_t step = std::max(rule.fanout < 0 ? kMaxSliceSeeds / 4 : SliceSeeds(count, fanout),
+                                 count * params.getRules().size() / kMaxSlices);
+    copies_.Add((count + step - 1) / step * sizeof(Slice));
     for (size_t begin = 0; begin < count; begin += step) {
       slices_.push_back({false,
                          rules_.size(),

@@ -28,6 +28,8 @@ class HopJob {
   static constexpr size_t kSliceEdges = 8192;
   static constexpr size_t kMinSliceSeeds = 128;
   static constexpr size_t kMaxSliceSeeds = 4096;
+  // Slices are larger if the request would have more than this many.
+  static constexpr size_t kMaxSlices = 16384;
   static constexpr size_t kSliceRowBytes = size_t{1} << 20;
 
   // Checks and copies the request. Throws Error(kInvalid), Error(kNotFound) or Error(kOverloaded).
@@ -113,7 +115,7 @@ class HopJob {
   std::shared_ptr<const Partition> partition_;
   std::shared_ptr<EdgeIndexes> indexes_;
   std::shared_ptr<BufferPool> buffers_;
-  MemoryCharge copies_;  // for the data that is copied out of the message
+  MemoryCharge copies_;  // for the data that is copied out of the message, and slices
   std::vector<SeedWork> seeds_;
   std::vector<RuleWork> rules_;
   std::vector<RowWork> rows_;

@@ -2,6 +2,7 @@
 #include "daemon/requests/compute_pool.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -13,6 +14,11 @@
 #include "wire/connection.h"
 
 namespace graphd {
+namespace {
+
+constexpr auto kLastThreadCheck = std::chrono::milliseconds(100);
+
+}  // namespace
 
 // The slices of one request. The pool's mutex guards `next`.
 struct ComputePool::Request {
@@ -68,8 +74,8 @@ kj::Promise<void> ComputePool::Run(const JobShare& job, size_t num_slices, Slice
             job.job == 0 ? " calls of clients without a job wait already; try again later"
                          : " requests of this job wait already; try again, or raise --num_servers");
     }
-    queue_.Put(job, request);
     recent_.Note(job.job);
+    queue_.Put(job, request);
   }
   num_slices == 1 ? wake_.NotifyOne() : wake_.NotifyAll();
   // Taking the lock orders the slices' writes before the caller's next steps. KJ does this, too,
@@ -80,7 +86,8 @@ kj::Promise<void> ComputePool::Run(const JobShare& job, size_t num_slices, Slice
 // Returns the job whose slice is next, or kNone if there is none. While several jobs use the pool,
 // each leaves a thread to the others.
 uint64_t ComputePool::NextJob() {
-  if (queue_.empty() || recent_.is_alone()) return queue_.Next();
+  if (queue_.empty()) return queue_.kNone;
+  if (recent_.is_alone() && queue_.num_active() < 2) return queue_.Next();
   const size_t most = std::max<size_t>(num_threads_, 2) - 1;
   return queue_.Next([&](uint64_t job) {
     mutex_.AssumeHeld();
@@ -101,7 +108,12 @@ void ComputePool::Work(const std::string& name) {
       if (turn) queue_.End(*std::exchange(turn, std::nullopt), SecondsSince(start));
       uint64_t job = NextJob();
       while (!stopping_ && job == queue_.kNone) {
-        wake_.Wait(mutex_);
+        if (queue_.empty()) {
+          wake_.Wait(mutex_);
+        } else {
+          // A job gets the last thread when the other jobs have not used the pool for a while.
+          wake_.WaitFor(mutex_, kLastThreadCheck);
+        }
         job = NextJob();
       }
       if (stopping_) return;

@@ -56,9 +56,16 @@ kj::Promise<void> AnswerTurns::WriteRest(const JobShare& job, kj::AsyncOutputStr
 }
 
 kj::Promise<void> AnswerTurns::Take(const JobShare& job, size_t bytes) {
+  Note(job);
+  if (!gives_turns_ && recent_.is_alone()) return kj::READY_NOW;
   auto turn = kj::newPromiseAndFulfiller<void>();
   waiting_.Put(job, std::make_shared<Waiting>(Waiting{kj::mv(turn.fulfiller), bytes}));
-  if (!gives_turns_) giving_ = GiveTurns().eagerlyEvaluate(nullptr);
+  if (!gives_turns_) {
+    // If memory has run out, the next answer tries again.
+    giving_ = kj::evalNow([this] { return GiveTurns(); }).eagerlyEvaluate([this](kj::Exception&&) {
+      gives_turns_ = false;
+    });
+  }
   return kj::mv(turn.promise);
 }
 

@@ -14,7 +14,7 @@ namespace graphd {
 
 // The turns in which the connections of one event loop send long answers. An event loop serves its
 // connections one after another, so a job with 64 connections would get 64 times as much of it as a
-// job with one. While several jobs use the loop, long answers are therefore sent in pieces, and the
+// job with one. Long answers are therefore sent in pieces, and while several jobs use the loop, the
 // next piece is that of the job to which least was sent (FairQueue). A turn ends when the event
 // loop has looked for new requests, and not when the peer has read the piece, so nobody waits for a
 // slow peer. Belongs to the thread of the event loop.
@@ -30,11 +30,9 @@ class AnswerTurns {
 
   // Notes that the job uses the event loop.
   void Note(const JobShare& job) { recent_.Note(job.job); }
-  // Returns whether an answer of `bytes` bytes is to be sent in turns, because it is long, and
-  // several jobs have used the event loop lately.
-  bool AreNeeded(size_t bytes) { return bytes > kPieceBytes && !recent_.is_alone(); }
-  // Sends an answer in pieces, and waits for a turn of the job before each. `to` and the parts of
-  // the answer must live until the promise is fulfilled or dropped.
+  // Sends an answer in pieces, and waits for a turn of the job before each while other jobs have
+  // used the event loop lately. `to` and the parts of the answer must live until the promise is
+  // fulfilled or dropped.
   kj::Promise<void> Write(const JobShare& job, kj::AsyncOutputStream& to,
                           kj::ArrayPtr<const kj::ArrayPtr<const kj::byte>> answer);
 

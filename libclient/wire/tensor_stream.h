@@ -127,7 +127,7 @@ class TensorStream final : public capnp::MessageStream {
   // Replaces a server's limits for unattached clients by those for attached clients. Replaces the
   // account, too, if `account` is not null.
   void Admit(std::shared_ptr<MemoryAccount> account);
-  // Makes long answers, from now on, take turns with those of other jobs on the event loop.
+  // Makes long answers from now on take turns with those of other jobs on the event loop.
   void TakeTurns(AnswerTurns& turns, const JobShare& job);
   // Returns the pool into whose buffers the stream reads messages. Its memory is charged to the
   // stream's account.

@@ -373,10 +373,12 @@ class Chaos:
             assert sockets == [] and left == [], f"left on host {host.part}: {sockets} {left}"
 
     def close(self):
-        self.cluster.close()
-        for host in self.hosts:
-            if host.limit:
-                host.limit.remove()
+        try:
+            self.cluster.close()
+        finally:
+            for host in self.hosts:
+                if host.limit:
+                    host.limit.remove()
 
 
 def main():

@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import time
 
 
 class MemoryLimit:
@@ -50,5 +51,12 @@ class MemoryLimit:
         return kills > before
 
     def remove(self):
-        """Removes the group once its process has ended."""
-        os.rmdir(self._folder)
+        """Removes the group. Its process must have been ended, but may still be ending."""
+        end = time.monotonic() + 30
+        while True:
+            try:
+                return os.rmdir(self._folder)
+            except OSError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.05)

@@ -86,12 +86,14 @@ class AnswerTurnsTest : public ::testing::Test {
   std::string order_;
 };
 
-TEST_F(AnswerTurnsTest, AreNeededForLongAnswersWhileSeveralJobsUseTheLoop) {
-  turns_->Note(1);
-  EXPECT_FALSE(turns_->AreNeeded(100 * kPiece));
-  turns_->Note(2);
-  EXPECT_TRUE(turns_->AreNeeded(kPiece + 1));
-  EXPECT_FALSE(turns_->AreNeeded(kPiece));
+TEST_F(AnswerTurnsTest, AnAnswerThatWasBegunAloneLeavesTurnsToAJobThatComesLater) {
+  const Answer answer({8 * kPiece}), long_answer({1000 * kPiece});
+  Recorder first(order_, '1'), later(order_, 'l');
+  auto begun = turns_->Write(1, first, long_answer.get()).eagerlyEvaluate(nullptr);
+  turns_->Write(2, later, answer.get()).wait(io_->waitScope);
+  EXPECT_LE(std::ranges::count(order_, '1'), 10) << order_;
+  begun.wait(io_->waitScope);
+  EXPECT_TRUE(first.received() == long_answer.all);
 }
 
 TEST_F(AnswerTurnsTest, AllBytesArriveInOrderWhateverTheParts) {
@@ -115,6 +117,8 @@ TEST_F(AnswerTurnsTest, AllBytesArriveInOrderWhateverTheParts) {
 }
 
 TEST_F(AnswerTurnsTest, AJobWithOneConnectionGetsAsMuchAsOneWithMany) {
+  turns_->Note(1);
+  turns_->Note(2);
   const Answer answer({8 * kPiece});
   std::vector<std::unique_ptr<Recorder>> outputs;
   kj::Vector<kj::Promise<void>> many;

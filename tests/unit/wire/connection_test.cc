@@ -17,6 +17,8 @@ namespace {
 constexpr size_t kLarge = size_t{40} << 20;
 
 // The time at which the test overwrites the buffer of an answer, as its next user would.
+constexpr uint64_t kJob = 1, kOtherJob = 2;
+
 enum class Reuse { kWhenTheCallIsDone, kWhenItWasWritten };
 
 // A server that answers slice() with `count` bytes of 0x11 in a pooled buffer.
@@ -51,20 +53,24 @@ class Rows final : public wire::Session::Server {
 // A server on a separate thread, at the other end of a socket pair.
 class ServerThread {
  public:
-  explicit ServerThread(Reuse reuse) {
+  // If `in_turns`, another job has just used the event loop, too.
+  explicit ServerThread(Reuse reuse, bool in_turns = false) {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) {
       ThrowErrno("no socket pair", "");
     }
     client_ = UniqueFd(ends[0]);
-    thread_ = std::thread([this, reuse, fd = ends[1]] {
+    thread_ = std::thread([this, reuse, in_turns, fd = ends[1]] {
       auto io = kj::setupAsyncIo();
+      AnswerTurns turns(io.provider->getTimer());
       auto rows = kj::heap<Rows>(reuse, pool_);
       Rows& impl = *rows;
       Connection connection(WrapSocket(*io.lowLevelProvider, UniqueFd(fd), false), false, pool_,
                             capnp::rpc::twoparty::Side::SERVER,
                             capnp::Capability::Client(wire::Session::Client(kj::mv(rows))));
       impl.SetStream(connection.stream());
+      turns.Note(kOtherJob);
+      if (in_turns) connection.stream().TakeTurns(turns, kJob);
       connection.OnDisconnect().wait(io.waitScope);
     });
   }
@@ -85,16 +91,32 @@ class Client {
         connection_(*io_.lowLevelProvider, {server.TakeClientEnd()}, BufferPool::Create()),
         session_(connection_.Bootstrap().castAs<wire::Session>()) {}
   // Requests `bytes` bytes and returns how many of the answer differ from those sent.
-  size_t WrongBytes(size_t bytes) {
+  size_t WrongBytes(size_t bytes) { return WrongBytesOf(Send(bytes), bytes); }
+  // Requests these numbers of bytes at once, and returns as WrongBytes does.
+  size_t WrongBytes(const std::vector<size_t>& sizes) {
+    std::vector<Response> responses;
+    for (const size_t bytes : sizes) responses.push_back(Send(bytes));
+    size_t wrong = 0;
+    for (size_t i = 0; i < sizes.size(); i++) {
+      wrong += WrongBytesOf(kj::mv(responses[i]), sizes[i]);
+    }
+    return wrong;
+  }
+
+ private:
+  using Response = capnp::RemotePromise<wire::Session::SliceResults>;
+  Response Send(size_t bytes) {
     auto request = session_.sliceRequest();
     request.setCount(static_cast<int64_t>(bytes));
-    auto response = request.send().wait(io_.waitScope);
+    return request.send();
+  }
+  size_t WrongBytesOf(Response sent, size_t bytes) {
+    auto response = sent.wait(io_.waitScope);
     size_t wrong = response.getRows().size() == bytes ? 0 : bytes;
     for (kj::byte b : response.getRows()) wrong += b != 0x11;
     return wrong;
   }
 
- private:
   kj::AsyncIoContext io_;
   Connection connection_;
   wire::Session::Client session_;
@@ -115,6 +137,21 @@ TEST(ExternalData, ReleasedWhenWrittenArrivesUnchanged) {
   }
   // All five answers used the same buffer.
   EXPECT_LE(server.pool()->idle_bytes() + server.pool()->loaned_bytes(), 2 * kLarge);
+}
+
+TEST(AnswersInTurns, ArriveUnchangedAndReleaseTheirBuffers) {
+  ServerThread server(Reuse::kWhenItWasWritten, /*in_turns=*/true);
+  {
+    Client client(server);
+    for (int i = 0; i < 5; i++) EXPECT_EQ(client.WrongBytes(kLarge), 0u);
+    EXPECT_EQ(client.WrongBytes({kLarge, 1, kLarge / 2, 4097, kLarge}), 0u);
+  }
+  EXPECT_EQ(server.pool()->loaned_bytes(), 0u);
+}
+
+TEST(AnswersInTurns, EndWithTheirConnection) {
+  ServerThread server(Reuse::kWhenItWasWritten, /*in_turns=*/true);
+  server.TakeClientEnd();  // and closes it
 }
 
 TEST(MessageLimit, BothEndsPassAnswersAboveCapnProtosDefaultOf64MiB) {
