@@ -151,7 +151,7 @@ TEST(AnswersInTurns, ArriveUnchangedAndReleaseTheirBuffers) {
 
 TEST(AnswersInTurns, EndWithTheirConnection) {
   ServerThread server(Reuse::kWhenItWasWritten, /*in_turns=*/true);
-  server.TakeClientEnd();  // and closes it
+  server.TakeClientEnd();  // The descriptor is closed at once.
 }
 
 TEST(MessageLimit, BothEndsPassAnswersAboveCapnProtosDefaultOf64MiB) {
