@@ -174,6 +174,8 @@ class Command(unittest.TestCase):
         def with_case(**changed):
             return {**whole, "cases": [{**first, **changed}]}
 
+        without_cable = {name: value for name, value in first.items() if name != "cable_seconds"}
+
         def with_measured(**changed):
             return {**whole, "measured": {**measured, **changed}}
 
@@ -203,7 +205,7 @@ class Command(unittest.TestCase):
                 (with_case(repeats=5), "'repeats' is 5; expected a list"),
                 (with_case(disturbance=2), "'disturbance' is 2; expected a number from 0 to 1"),
                 (with_case(algorithm=5), "'algorithm' is 5"),
-                (with_case(processor_seconds=1), "there is no 'cable_seconds'"),
+                ({**whole, "cases": [without_cable]}, "there is no 'cable_seconds'"),
                 (with_case(case={**case, "feature": "f999"}),
                  "'case.feature' is 'f999'; expected one of null, 'f16', 'f64', 'f256'"),
                 (with_case(case={**case, "feature": ["f16"]}), "'case.feature' is ['f16']"),
