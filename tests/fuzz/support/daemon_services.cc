@@ -117,9 +117,9 @@ DaemonServices::Input::Input(DaemonServices& services)
       watch_(std::make_unique<Watch>(*services.graphs_, *services.tensors_, steps_)),
       jobs_(
           false, [] {}, watch_.get()),
-      turns_(services.io_.provider->getTimer()),
       pools_(1, false),
-      memory_(uint64_t{1} << 30) {
+      memory_(uint64_t{1} << 30),
+      turns_(services.io_.provider->getTimer()) {
   services.input_ = this;
   const Peer root = PeerOfRole(Role::kOperator, true);
   JobMember member;
