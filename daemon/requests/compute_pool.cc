@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/requests/compute_pool.h"
 
-#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <optional>
@@ -83,16 +82,11 @@ kj::Promise<void> ComputePool::Run(const JobShare& job, size_t num_slices, Slice
   return pair.promise.then([request] { const MutexLock lock(request->mutex); });
 }
 
-// Returns the job whose slice is next, or kNone if there is none. While several jobs use the pool,
-// each leaves a thread to the others.
+// Returns the job whose slice is next, or kNone if no slice may run now.
 uint64_t ComputePool::NextJob() {
   if (queue_.empty()) return queue_.kNone;
-  if (recent_.is_alone() && queue_.num_active() < 2) return queue_.Next();
-  const size_t most = std::max<size_t>(num_threads_, 2) - 1;
-  return queue_.Next([&](uint64_t job) {
-    mutex_.AssumeHeld();
-    return queue_.running(job) < most;
-  });
+  const bool is_alone = recent_.is_alone() && queue_.num_active() < 2;
+  return is_alone ? queue_.Next() : queue_.NextThatLeavesOne(num_threads_);
 }
 
 void ComputePool::Work(const std::string& name) {

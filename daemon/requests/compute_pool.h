@@ -48,7 +48,7 @@ class ComputePool {
   // Lets running slices end, fails waiting requests with Error(kUnavailable), and joins the
   // threads. Idempotent.
   void Stop();
-  size_t num_threads() const noexcept { return threads_.size(); }
+  size_t num_threads() const noexcept { return num_threads_; }
   // Returns the number of requests with slices that wait for a thread.
   size_t num_waiting() const {
     const MutexLock lock(mutex_);

@@ -74,6 +74,12 @@ class FairQueue {
   uint64_t Next() const {
     return Next([](uint64_t) { return true; });
   }
+  // Returns the next job among those that leave one of `num_threads` threads to the others if
+  // another of their items is served. Any job may have the only thread.
+  uint64_t NextThatLeavesOne(size_t num_threads) const {
+    const size_t most = std::max<size_t>(num_threads, 2) - 1;
+    return Next([&](uint64_t job) { return running(job) < most; });
+  }
 
   // Returns the job's first item. Requires: size_of(job) > 0.
   Item& Front(uint64_t job) { return jobs_.find(job)->second.waiting.front(); }

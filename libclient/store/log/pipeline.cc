@@ -199,12 +199,7 @@ std::span<const uint32_t> Pipeline::NextPiece(const Lane& lane, size_t number) {
 // job would often wait for a processor, because several threads process it one after another.
 uint64_t Pipeline::NextJob() {
   if (lanes_.empty()) return lanes_.kNone;
-  if (recent_.is_alone()) return lanes_.Next();
-  const size_t most = std::max<size_t>(options_.threads, 2) - 1;
-  return lanes_.Next([&](uint64_t job) {
-    mutex_.AssumeHeld();
-    return lanes_.running(job) < most;
-  });
+  return recent_.is_alone() ? lanes_.Next() : lanes_.NextThatLeavesOne(options_.threads);
 }
 
 void Pipeline::Work(size_t thread) {

@@ -24,7 +24,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 for folder in ("../launch", "../../cluster"):
     sys.path.insert(0, os.path.join(HERE, folder))
-from daemons import Daemon, descriptors_of, tail  # noqa: E402
+from daemons import Daemon, descriptors_of, kinds_of_descriptors, tail  # noqa: E402
 from harness import BIN, GRAPHCTL, SLOW, wait_until, write_raw_graph  # noqa: E402
 from machines import Cluster  # noqa: E402
 from memory_limit import MemoryLimit  # noqa: E402
@@ -184,7 +184,7 @@ def take_descriptors(host, rng):
                                   stderr=subprocess.DEVNULL, check=False)
 
 
-def shorten_memory(host, rng):
+def limit_memory(host, rng):
     host.is_short_of_memory = True
     host.limit.leave_only(rng.randrange(1 << 22))
 
@@ -232,7 +232,7 @@ FAULTS = {kill_daemon: 3, stop_daemon: 2, kill_trainer: 2, stop_trainer: 1, cut_
           fill_disk: 1, fill_memory: 1, take_descriptors: 1,
           greedy_job: 2, crowd: 4}
 # These happen only with the option of this name.
-MORE_FAULTS = {"clocks": {jump_clock: 2}, "memory": {shorten_memory: 2}}
+MORE_FAULTS = {"clocks": {jump_clock: 2}, "memory": {limit_memory: 2}}
 
 
 def make_schedule(faults, seed, seconds, hosts):
@@ -360,8 +360,13 @@ class Chaos:
 
     def check_what_is_left(self, before):
         for host, (memory, descriptors) in zip(self.hosts, before, strict=True):
-            wait_until("the descriptors to be closed",
-                       lambda h=host, d=descriptors: h.daemon.descriptors() <= d + MORE_DESCRIPTORS)
+            try:
+                wait_until("the descriptors to be closed", lambda h=host, d=descriptors:
+                           h.daemon.descriptors() <= d + MORE_DESCRIPTORS)
+            except AssertionError as error:
+                raise AssertionError(
+                    f"host {host.part}: {descriptors} descriptors before, {host.daemon.descriptors()} "
+                    f"after: {kinds_of_descriptors(host.daemon.pid)}") from error
             wait_until("the memory to be given back",
                        lambda h=host, m=memory: h.daemon.memory() <= m + MORE_MEMORY)
             print(f"host {host.part}: memory {memory:.0f} MiB before, {host.daemon.memory():.0f} "

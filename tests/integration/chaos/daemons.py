@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A graphd process that tests watch, and what it takes from its machine."""
 
+import collections
 import contextlib
 import os
 import signal
@@ -17,6 +18,16 @@ def memory_of(pid):
 
 def descriptors_of(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def kinds_of_descriptors(pid):
+    """Returns how many descriptors of each kind a process has: sockets, files by folder, ..."""
+    kinds = collections.Counter()
+    for number in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            target = os.readlink(f"/proc/{pid}/fd/{number}")
+            kinds[os.path.dirname(target) if target.startswith("/") else target.split(":[")[0]] += 1
+    return dict(kinds)
 
 
 def tail(path, lines=30):

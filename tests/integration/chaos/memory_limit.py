@@ -44,7 +44,7 @@ class MemoryLimit:
         self._write(self._limit, self._none)
 
     def has_killed(self):
-        """Returns whether the kernel has killed the process for want of memory since the last call."""
+        """Returns whether the kernel has killed the process for lack of memory since the last call."""
         with open(f"{self._folder}/{self._events}") as file:
             kills = int(dict(line.split() for line in file)["oom_kill"])
         before, self._kills = self._kills, kills

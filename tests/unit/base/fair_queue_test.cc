@@ -50,6 +50,21 @@ TEST(FairQueue, JobsGetServiceByTheirWeights) {
   EXPECT_NEAR(served[1] / served[3], 2, 0.05);
 }
 
+TEST(FairQueue, AJobLeavesOneOfTheThreadsToTheOthers) {
+  Queue queue;
+  for (int i = 0; i < 5; i++) queue.Put(1, i);
+  EXPECT_EQ(queue.NextThatLeavesOne(1), 1u);
+  const auto first = queue.Begin(1, false), second = queue.Begin(1, false);
+  EXPECT_EQ(queue.NextThatLeavesOne(4), 1u);
+  EXPECT_EQ(queue.NextThatLeavesOne(3), Queue::kNone);
+  queue.Put(2, 0);
+  EXPECT_EQ(queue.NextThatLeavesOne(3), 2u);
+  queue.End(first, 1);
+  queue.End(queue.Begin(2, false), 1);
+  EXPECT_EQ(queue.NextThatLeavesOne(3), 1u);
+  queue.End(second, 1);
+}
+
 TEST(FairQueue, ANewWeightHoldsFromTheNextItemOn) {
   Queue queue;
   const std::map<uint64_t, double> costs = {{1, 1.0}, {2, 1.0}};
