@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/tensor_host.h"
 
+#include <algorithm>
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include "base/failure.h"
@@ -18,6 +20,7 @@ namespace {
 constexpr double kMaxPushSeconds = 60;
 // Interval at which leases and tensors of jobs that have left are checked.
 constexpr auto kSweepInterval = std::chrono::milliseconds(500);
+constexpr size_t kDescribedAtOnce = 64;  // some 50 microseconds
 
 // Waits until all pushes to the share are done. Returns false if that takes too long.
 bool WaitForPushes(const TensorHost::Share& share) {
@@ -460,32 +463,49 @@ TensorShare TensorHost::Describe(const Share& share,
   return result;
 }
 
+std::vector<TensorShare> TensorHost::DescribeAll(
+    const std::vector<MutableShare>& shares, const std::shared_ptr<const GraphMeta>& meta) const {
+  std::vector<TensorShare> all;
+  all.reserve(shares.size());
+  while (all.size() < shares.size()) {
+    // Calls that look for a share wait for mutex_, so it is not held for thousands of shares.
+    const size_t end = std::min(all.size() + kDescribedAtOnce, shares.size());
+    {
+      const MutexLock lock(mutex_);
+      while (all.size() < end) all.push_back(Describe(*shares[all.size()], meta));
+    }
+    std::this_thread::yield();
+  }
+  return all;
+}
+
+std::vector<TensorHost::MutableShare> TensorHost::AllShares() const {
+  const MutexLock lock(mutex_);
+  return shares_.All();
+}
+
 std::vector<TensorShare> TensorHost::List(const std::string& job,
                                           const std::shared_ptr<const GraphMeta>& meta) const {
-  const MutexLock lock(mutex_);
-  std::vector<TensorShare> all;
-  for (const MutableShare& share : shares_.VisibleTo(job)) all.push_back(Describe(*share, meta));
-  return all;
+  std::vector<MutableShare> shares;
+  {
+    const MutexLock lock(mutex_);
+    shares = shares_.VisibleTo(job);
+  }
+  return DescribeAll(shares, meta);
 }
 
 std::vector<TensorShare> TensorHost::ListAll(const std::shared_ptr<const GraphMeta>& meta) const {
-  const MutexLock lock(mutex_);
-  std::vector<TensorShare> all;
-  for (const MutableShare& share : shares_.All()) all.push_back(Describe(*share, meta));
-  return all;
+  return DescribeAll(AllShares(), meta);
 }
 
 std::vector<ShareMemory> TensorHost::Memory() const {
-  std::vector<MutableShare> shares;
+  const std::vector<MutableShare> shares = AllShares();
+  std::vector<TensorShare> described = DescribeAll(shares, nullptr);
   std::vector<ShareMemory> all;
-  {
-    const MutexLock lock(mutex_);
-    shares = shares_.All();
-    for (const MutableShare& share : shares) all.push_back({Describe(*share), 0, 0});
-  }
-  for (size_t i = 0; i < all.size(); i++) {
-    all[i].changed_bytes = shares[i]->table->ChangedBytes();
-    all[i].stored_bytes = opened_store().StoredBytes(*shares[i]->table);
+  all.reserve(shares.size());
+  for (size_t i = 0; i < shares.size(); i++) {
+    all.push_back({std::move(described[i]), shares[i]->table->ChangedBytes(),
+                   opened_store().StoredBytes(*shares[i]->table)});
   }
   return all;
 }

@@ -123,9 +123,9 @@ class TensorHost {
   // back; kIo.
   void Drop(const std::string& job, uint32_t table);
 
-  // List returns the shares that the job can see, and ListAll returns all shares. With `meta`, a
-  // share whose rows differ from the rows of that version of the graph is returned with a trouble
-  // that says so.
+  // List returns the shares that the job can see, and ListAll returns all shares, including those
+  // that are dropped meanwhile. With `meta`, a share whose rows differ from the rows of that
+  // version of the graph is returned with a trouble that says so.
   std::vector<TensorShare> List(const std::string& job,
                                 const std::shared_ptr<const GraphMeta>& meta = nullptr) const;
   std::vector<TensorShare> ListAll(const std::shared_ptr<const GraphMeta>& meta = nullptr) const;
@@ -168,6 +168,10 @@ class TensorHost {
   // Describes the share for a user of another version of the graph, if `meta` is not null.
   TensorShare Describe(const Share& share, const std::shared_ptr<const GraphMeta>& meta) const
       GRAPHD_REQUIRES(mutex_);
+  std::vector<TensorShare> DescribeAll(const std::vector<MutableShare>& shares,
+                                       const std::shared_ptr<const GraphMeta>& meta) const
+      GRAPHD_EXCLUDES(mutex_);
+  std::vector<MutableShare> AllShares() const GRAPHD_EXCLUDES(mutex_);
   // Returns the ids of a table's rows. The store calls it while a table is opened, and only a
   // holder of changes_mutex_ opens tables.
   std::vector<int64_t> IdsOf(const TableSpec& table) const GRAPHD_NO_THREAD_SAFETY_ANALYSIS {
