@@ -27,7 +27,7 @@ constexpr unsigned kAes128GcmSha256 = 0x1301;  // RFC 8446, section B.4
 
 constexpr size_t kSpareBytes = RecordProtection::kMostRecord - RecordProtection::kOverhead;
 
-constexpr std::byte kCloseNotify[] = {std::byte{SSL3_AL_WARNING}, std::byte{SSL_AD_CLOSE_NOTIFY}};
+constexpr size_t kAlertBytes = 2;  // the level and the description
 // A message KeyUpdate that does not ask the peer to change its key, too (RFC 8446, section 4.6.3).
 constexpr std::byte kKeyUpdate[] = {std::byte{SSL3_MT_KEY_UPDATE}, std::byte{0}, std::byte{0},
                                     std::byte{1}, std::byte{0}};
@@ -259,7 +259,7 @@ size_t TlsSession::Decrypt(std::span<std::byte> out) {
   while (total < out.size() && !closed_) {
     if (in_.size() < RecordProtection::kHeaderBytes) break;
     const auto length = RecordProtection::RecordLength(in_.data.get() + in_.begin);
-    if (!length) ThrowBroken("a record has no valid header");
+    if (!length) ThrowBroken("a record has no valid header", SSL_AD_DECODE_ERROR);
     if (in_.size() < *length) break;
     total += DecryptRecord(*length, out.subspan(total));
   }
@@ -275,7 +275,7 @@ size_t TlsSession::DecryptRecord(size_t length, std::span<std::byte> out) {
   std::byte* const to = fits ? out.data() : spare_.data.get();
   const auto opened = decryption_->Open({record, length}, to);
   in_.begin += length;
-  if (!opened) ThrowBroken("a record is damaged, repeated or missing");
+  if (!opened) ThrowBroken("a record is damaged, repeated or missing", SSL_AD_BAD_RECORD_MAC);
   switch (opened->type) {
     case ContentType::kApplicationData:
       if (opened->bytes > 0) data_since_update_ = true;
@@ -290,11 +290,13 @@ size_t TlsSession::DecryptRecord(size_t length, std::span<std::byte> out) {
       HandleKeyUpdate({to, opened->bytes});
       return 0;
   }
-  ThrowBroken("a record has an unknown type");
+  ThrowBroken("a record has an unknown type", SSL_AD_UNEXPECTED_MESSAGE);
 }
 
 void TlsSession::HandleAlert(std::span<const std::byte> alert) {
-  if (alert.size() != std::size(kCloseNotify)) ThrowBroken("an alert has a wrong length");
+  if (alert.size() != kAlertBytes) {
+    ThrowBroken("an alert has a wrong length", SSL_AD_DECODE_ERROR);
+  }
   const int description = std::to_integer<int>(alert[1]);
   if (description == SSL_AD_CLOSE_NOTIFY) {
     closed_ = true;
@@ -313,18 +315,25 @@ void TlsSession::HandleKeyUpdate(std::span<const std::byte> message) {
   const bool is_update = message.size() == std::size(kKeyUpdate) &&
                          std::equal(message.begin(), message.end() - 1, std::begin(kKeyUpdate)) &&
                          std::to_integer<int>(message.back()) <= SSL_KEY_UPDATE_REQUESTED;
-  if (!is_update) ThrowBroken("a message of the handshake came after it");
-  if (!data_since_update_) ThrowBroken("the peer changes its key without sending anything");
+  if (!is_update) {
+    ThrowBroken("a message of the handshake came after it", SSL_AD_UNEXPECTED_MESSAGE);
+  }
+  if (!data_since_update_) {
+    ThrowBroken("the peer changes its key without sending anything", SSL_AD_UNEXPECTED_MESSAGE);
+  }
   data_since_update_ = false;
   decryption_->Update();
   if (std::to_integer<int>(message.back()) == SSL_KEY_UPDATE_REQUESTED) update_is_due_ = true;
 }
 
-void TlsSession::Close() {
+void TlsSession::SendAlert(int level, int description) {
   if (!encryption_) return;
-  out_.Reserve(out_.end + RecordProtection::kOverhead + std::size(kCloseNotify));
-  Seal(ContentType::kAlert, kCloseNotify);
+  const std::byte alert[kAlertBytes] = {std::byte(level), std::byte(description)};
+  out_.Reserve(out_.end + RecordProtection::kOverhead + kAlertBytes);
+  Seal(ContentType::kAlert, alert);
 }
+
+void TlsSession::Close() { SendAlert(SSL3_AL_WARNING, SSL_AD_CLOSE_NOTIFY); }
 
 std::optional<Error> TlsSession::ProblemOfCertificate() const {
   const long result = SSL_get_verify_result(ssl_.get());
@@ -397,7 +406,8 @@ void TlsSession::ThrowFailure(int ssl_error) {
   Throw(ErrorCode::kDenied, "the TLS handshake with ", peer_, " failed: ", text);
 }
 
-void TlsSession::ThrowBroken(const std::string& why) {
+void TlsSession::ThrowBroken(const std::string& why, std::optional<int> alert) {
+  if (alert) SendAlert(SSL3_AL_FATAL, *alert);
   failure_.emplace(ErrorCode::kUnavailable,
                    StrCat("the TLS connection with ", peer_, " is broken: ", why));
   throw Error(*failure_);

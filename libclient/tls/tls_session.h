@@ -48,12 +48,15 @@ class TlsSession {
   // drops them.
   std::span<const std::byte> Output();
   void Sent();
+  // Returns whether bytes that Output has returned are not sent yet.
+  bool is_sending() const noexcept { return sending_.size() > 0; }
 
   // Decrypts at most out.size() bytes and returns their number. If it returns 0, more input is
   // needed, or the peer has closed its side (is_closed). May overwrite all of `out`. Throws
   // Error(kUnavailable) if a record is damaged, and Error(kDenied) if the peer has refused our
   // certificate after its handshake. After an error, the session can't be used: Encrypt and Decrypt
-  // throw the same error again.
+  // throw the same error again. If the peer has made the error, Output() then has an alert that
+  // tells it.
   size_t Decrypt(std::span<std::byte> out);
   bool is_closed() const noexcept { return closed_; }
   // Adds to Output() the alert that closes our side of the connection.
@@ -83,7 +86,9 @@ class TlsSession {
   static int ReadBytes(BIO* bio, char* to, int size);
   static int WriteBytes(BIO* bio, const char* from, int size);
   [[noreturn]] void ThrowFailure(int ssl_error);
-  [[noreturn]] void ThrowBroken(const std::string& why);
+  // Ends the session with an error and, unless the peer knows it already, an alert (SSL_AD_...).
+  [[noreturn]] void ThrowBroken(const std::string& why, std::optional<int> alert = std::nullopt);
+  void SendAlert(int level, int description);
   void CheckHandOver() const;
   void Seal(ContentType type, std::span<const std::byte> content);
   void UpdateSendingKey();

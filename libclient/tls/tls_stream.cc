@@ -37,7 +37,12 @@ kj::Promise<size_t> TlsStream::tryRead(void* buffer, size_t min_bytes, size_t ma
 kj::Promise<size_t> TlsStream::ReadMore(kj::byte* to, size_t min_bytes, size_t max_bytes,
                                         size_t already) {
   const size_t count = OrDisconnect([&] {
-    return session_->Decrypt({reinterpret_cast<std::byte*>(to), max_bytes});
+    try {
+      return session_->Decrypt({reinterpret_cast<std::byte*>(to), max_bytes});
+    } catch (const Error&) {
+      SendAlert();
+      throw;
+    }
   });
   already += count;
   if (count >= min_bytes || session_->is_closed()) return already;
@@ -49,6 +54,16 @@ kj::Promise<size_t> TlsStream::ReadMore(kj::byte* to, size_t min_bytes, size_t m
         OrDisconnect([&] { session_->Received(received); });
         return ReadMore(to, min_bytes, max_bytes, already);
       });
+}
+
+// Tells the peer why this stream ends, if the socket takes the alert at once.
+void TlsStream::SendAlert() {
+  if (session_->is_sending()) return;  // an alert in the middle of a record would be garbage
+  const auto alert = session_->Output();
+  if (alert.empty()) return;
+  closing_ = socket_->write(alert.data(), alert.size())
+                 .then([this] { session_->Sent(); })
+                 .eagerlyEvaluate([](kj::Exception&&) {});
 }
 
 kj::Promise<void> TlsStream::write(const void* buffer, size_t size) {

@@ -45,10 +45,11 @@ class TlsStream final : public kj::AsyncIoStream {
   kj::Promise<size_t> ReadMore(kj::byte* to, size_t min_bytes, size_t max_bytes, size_t already);
   kj::Promise<void> WriteMore(Rest& rest);
   void EncryptSome(Rest& rest);
+  void SendAlert();
 
   kj::Own<kj::AsyncIoStream> socket_;
   std::unique_ptr<TlsSession> session_;
-  kj::Promise<void> closing_ = nullptr;
+  kj::Promise<void> closing_ = nullptr;  // sends the last alert
 };
 
 // Makes a server's handshake, within kHandshakeLimit. The promise fails with the reason, after the

@@ -2,6 +2,7 @@
 // Tests of TlsSession against OpenSSL's own records, with which it has to agree.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <openssl/err.h>
 
 #include <cstring>
 #include <string>
@@ -62,6 +63,12 @@ class Peer {
     }
     text.resize(total);
     return text;
+  }
+  // Reads, and returns OpenSSL's reason of the failure.
+  int LastError() {
+    ERR_clear_error();
+    EXPECT_EQ(Read(), "");
+    return ERR_GET_REASON(ERR_peek_last_error());
   }
 
  private:
@@ -196,6 +203,8 @@ TEST_P(OpenSslPeer, ChangesOfKeysWithoutDataEndTheConnection) {
     EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
     EXPECT_THAT(error.what(), HasSubstr("changes its key without sending anything"));
   }
+  Send();
+  EXPECT_EQ(peer_->LastError(), SSL_R_SSLV3_ALERT_UNEXPECTED_MESSAGE);
 }
 
 TEST_P(OpenSslPeer, EachSideSeesTheOthersEnd) {
@@ -209,7 +218,7 @@ TEST_P(OpenSslPeer, EachSideSeesTheOthersEnd) {
   EXPECT_TRUE(session_->is_closed());
 }
 
-TEST_P(OpenSslPeer, NothingIsReadAfterADamagedRecord) {
+TEST_P(OpenSslPeer, NothingIsReadAfterADamagedRecordAndThePeerIsTold) {
   peer_->Write("first");
   std::string records = peer_->TakeOutput();
   records.back() = static_cast<char>(records.back() ^ 1);
@@ -217,6 +226,8 @@ TEST_P(OpenSslPeer, NothingIsReadAfterADamagedRecord) {
   peer_->Write("second");
   EXPECT_THROW(Receive(peer_->TakeOutput()), Error);
   EXPECT_THROW(session_->Encrypt(BytesOf("text")), Error);
+  Send();
+  EXPECT_EQ(peer_->LastError(), SSL_R_SSLV3_ALERT_BAD_RECORD_MAC);
 }
 
 TEST_P(OpenSslPeer, AlertsAndOtherMessagesAreErrors) {
@@ -225,6 +236,7 @@ TEST_P(OpenSslPeer, AlertsAndOtherMessagesAreErrors) {
   const auto output = session_->Output();
   std::string record(reinterpret_cast<const char*>(output.data()), output.size());
   record.back() = static_cast<char>(record.back() ^ 1);
+  session_->Sent();
   peer_->Receive(BytesOf(record));
   EXPECT_EQ(peer_->Read(), "");
   try {
@@ -234,6 +246,7 @@ TEST_P(OpenSslPeer, AlertsAndOtherMessagesAreErrors) {
     EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
     EXPECT_THAT(error.what(), HasSubstr("is broken: the peer reports: bad record mac"));
   }
+  EXPECT_TRUE(session_->Output().empty()) << "an alert is not answered";
 }
 
 TEST(OpenSslPeers, ASessionTicketIsAnError) {

@@ -351,6 +351,20 @@ TEST(TlsHandshakes, ASilentClientIsGivenUp) {
   }
 }
 
+// Receives once, and returns the error of decrypting it.
+std::string WhatIsReceived(int fd, TlsSession& session) {
+  const auto room = session.InputRoom();
+  const ssize_t count = ::recv(fd, room.data(), room.size(), 0);
+  if (count < 0) return "nothing";
+  try {
+    session.Received(static_cast<size_t>(count));
+    std::vector<std::byte> plain(100);
+    return StrCat(session.Decrypt(plain), " bytes");
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
 TEST(TlsStreams, ATruncatedRecordIsTheEndAndADamagedOneAnError) {
   TestKeys keys("products");
   for (const bool is_damaged : {false, true}) {
@@ -372,6 +386,8 @@ TEST(TlsStreams, ATruncatedRecordIsTheEndAndADamagedOneAnError) {
     const std::string error = echo.Failure();
     if (is_damaged) {
       EXPECT_THAT(error, HasSubstr("is broken"));
+      EXPECT_EQ(WhatIsReceived(fd.get(), *session),
+                "the TLS connection with the server is broken: the peer reports: bad record mac");
     } else {
       EXPECT_EQ(error, "");
     }
