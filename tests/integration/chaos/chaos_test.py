@@ -34,6 +34,9 @@ NODES = 3000
 STUCK = 150  # seconds without a step, after which a trainer counts as hanging
 MORE_MEMORY = 64  # MiB that a daemon may have more at the end than when it began
 MORE_DESCRIPTORS = 16  # RocksDB's files
+# Seconds in which a daemon deletes the tensors of killed jobs and closes their files: a minute
+# after these have left, or after its last start.
+UNTIL_CLOSED = 90
 FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
 CROWDS = {"garbage": 20, "half": 40, "unread": 4, "short": 50, "idle": 60, "greedy": 2}
 
@@ -362,7 +365,7 @@ class Chaos:
         for host, (memory, descriptors) in zip(self.hosts, before, strict=True):
             try:
                 wait_until("the descriptors to be closed", lambda h=host, d=descriptors:
-                           h.daemon.descriptors() <= d + MORE_DESCRIPTORS)
+                           h.daemon.descriptors() <= d + MORE_DESCRIPTORS, UNTIL_CLOSED)
             except AssertionError as error:
                 raise AssertionError(
                     f"host {host.part}: {descriptors} descriptors before, {host.daemon.descriptors()} "
