@@ -68,6 +68,7 @@ std::vector<ChangedOption> CompareOptions(const DaemonOptions& running, const Da
   live("write_timeout", running.write_timeout, read.write_timeout);
   live("hang_timeout", running.hang_timeout, read.hang_timeout);
   live("peer_memory", running.peer_memory, read.peer_memory);
+  live("index_memory", running.index_memory, read.index_memory);
   live("allow_read", running.access.readers, read.access.readers);
   live("allow_write", running.access.writers, read.access.writers);
   live("allow_operate", running.access.operators, read.access.operators);

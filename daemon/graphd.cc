@@ -85,6 +85,7 @@ Graphd::Graphd(const DaemonOptions& options, DaemonLog& log, UniqueFd& starters_
       stopping_(stop_.promise.fork()),
       ask_to_stop_(loop_.OnWake([this] { stop_.fulfiller->fulfill(); })),
       keep_new_graph_(loop_.OnWake([this] { KeepNewGraph(); })),
+      index_budget_(std::make_shared<IndexBudget>(options.index_memory)),
       store_(std::move(descriptors)) {
   limits_.connections = options.max_connections;
   limits_.descriptors = RaiseDescriptorLimit();
@@ -289,9 +290,9 @@ Graphd::Loaded Graphd::Load(LoadProgress& progress) {
   Loaded parts;
   std::thread loader([this, fulfiller, &parts, &progress] {
     try {
-      parts.version = LoadGraph(options_, store_, [&progress](uint64_t done, uint64_t total) {
-        progress.Set(done, total);
-      });
+      parts.version =
+          LoadGraph(options_, {index_budget_}, store_,
+                    [&progress](uint64_t done, uint64_t total) { progress.Set(done, total); });
       parts.tensors = LoadTensors(options_, *parts.version->graph,
                                   [this] { return next_process_follows_.load(); });
       (*fulfiller)->fulfill();
@@ -348,7 +349,7 @@ GraphSwitcher::Hooks Graphd::SwitcherHooks(const GraphVersions& graphs) {
   hooks.configured = [this] { return AbsolutePath(reread_().part_config); };
   hooks.load = [this, &graphs](const std::string& part_config, const std::string& id,
                                const std::function<void(uint64_t, uint64_t)>& progress) {
-    return LoadAnother(options_, part_config, id, *graphs.current(), progress);
+    return LoadAnother(options_, {index_budget_}, part_config, id, *graphs.current(), progress);
   };
   hooks.keep = [this](std::shared_ptr<const KeptGraph> graph) {
     const MutexLock lock(new_graph_mutex_);
@@ -382,6 +383,7 @@ void Graphd::Apply(const DaemonOptions& read, AccessRules& access, DaemonInfo& i
   info.write_timeout = std::chrono::seconds(read.write_timeout);
   WatchedThread::SetLongest(std::chrono::seconds(read.hang_timeout));
   memory.SetLimit(PeerMemoryLimit(read));
+  index_budget_->SetLimit(read.index_memory);
 }
 
 AccessRules::Options Graphd::WithOwnCertificate(AccessRules::Options rules) const {

@@ -101,7 +101,8 @@ class Graphd {
   std::optional<Reloader> reloader_;       // exists while the daemon serves
   std::optional<GraphSwitcher> switcher_;  // likewise
   Drain* drain_ = nullptr;                 // likewise
-  DescriptorStore store_;                  // used only by the loading thread while it loads
+  const std::shared_ptr<IndexBudget> index_budget_;
+  DescriptorStore store_;  // used only by the loading thread while it loads
   // Whether the service manager will start the next process of this daemon (see OnStopSignal). The
   // tensor store asks for this when it ends, because the next process can then take over its
   // memory.

@@ -89,7 +89,8 @@ KeptGraph LoadPartitions(const DaemonOptions& options, const PartConfig& config,
 
 // Makes the graph that the daemon serves from the loaded partitions. Builds the arrays that --index
 // names, adds them to `loaded`, and calls `each` after each of them.
-std::shared_ptr<ServedGraph> Serve(const DaemonOptions& options, KeptGraph& loaded,
+std::shared_ptr<ServedGraph> Serve(const DaemonOptions& options,
+                                   const ServedGraph::IndexMemory& index_memory, KeptGraph& loaded,
                                    uint64_t data_hash, const std::function<void()>& each) {
   std::vector<EdgeIndexSpec> specs;
   for (const std::string& text : options.indexes) {
@@ -101,9 +102,9 @@ std::shared_ptr<ServedGraph> Serve(const DaemonOptions& options, KeptGraph& load
   std::erase_if(made, [&](const auto& each) {
     return std::find(specs.begin(), specs.end(), each.first.second) == specs.end();
   });
-  auto graph = std::make_shared<ServedGraph>(loaded.partitions, std::move(made),
-                                             DataId(loaded.files, data_hash),
-                                             std::array{loaded.node_owners, loaded.edge_owners});
+  auto graph = std::make_shared<ServedGraph>(
+      loaded.partitions, std::move(made), DataId(loaded.files, data_hash),
+      std::array{loaded.node_owners, loaded.edge_owners}, index_memory);
   loaded.node_owners = graph->owners(/*is_edge=*/false).segment;
   loaded.edge_owners = graph->owners(/*is_edge=*/true).segment;
   for (const EdgeIndexSpec& spec : specs) {
@@ -155,7 +156,8 @@ void KeepGraph(const KeptGraph& graph, DescriptorStore& store) {
   LogFailure("giving the graph to the service manager", [&] { graph.Keep(store); });
 }
 
-VersionPtr LoadGraph(const DaemonOptions& options, DescriptorStore& store,
+VersionPtr LoadGraph(const DaemonOptions& options, const ServedGraph::IndexMemory& index_memory,
+                     DescriptorStore& store,
                      const std::function<void(uint64_t done, uint64_t total)>& progress) {
   const auto start = Clock::now();
   const std::optional<SwitchRecord> last = LastSwitch(options);
@@ -192,8 +194,8 @@ VersionPtr LoadGraph(const DaemonOptions& options, DescriptorStore& store,
     LogWarning("the files of ", part_config, " have changed since this server was switched to it: ",
                "jobs that used them can't go on");
   }
-  version->graph =
-      Serve(options, loaded, data_hash, [] { sd_notify(0, "EXTEND_TIMEOUT_USEC=60000000"); });
+  version->graph = Serve(options, index_memory, loaded, data_hash,
+                         [] { sd_notify(0, "EXTEND_TIMEOUT_USEC=60000000"); });
   KeepGraph(loaded, store);
   if (DescriptorStore::available() && !store.Flush()) {
     LogWarning("the service manager does not answer within 5 s");
@@ -204,9 +206,10 @@ VersionPtr LoadGraph(const DaemonOptions& options, DescriptorStore& store,
   return version;
 }
 
-LoadedVersion LoadAnother(const DaemonOptions& options, const std::string& part_config,
-                          const std::string& id, const GraphVersion& current,
-                          const Progress& progress) {
+LoadedVersion LoadAnother(const DaemonOptions& options,
+                          const ServedGraph::IndexMemory& index_memory,
+                          const std::string& part_config, const std::string& id,
+                          const GraphVersion& current, const Progress& progress) {
   const PartConfig config = LoadPartConfig(part_config);
   const GraphMeta& served = current.graph->meta();
   if (config.meta->graph_name != served.graph_name) {
@@ -236,7 +239,7 @@ LoadedVersion LoadAnother(const DaemonOptions& options, const std::string& part_
   loaded->part_config = part_config;
   const uint64_t data_hash = DataHash(loaded->files);
   version->fingerprint = Fingerprint(data_hash);
-  version->graph = Serve(options, *loaded, data_hash, [&] { progress(1, 1); });
+  version->graph = Serve(options, index_memory, *loaded, data_hash, [&] { progress(1, 1); });
   return {std::move(version), std::move(loaded)};
 }
 

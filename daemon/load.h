@@ -23,7 +23,8 @@ namespace graphd {
 // that --index names. Gives all of these to the service manager, and asks it for more time while
 // they are made. Nobody else may use `store` during the call. `progress` is called with the number
 // of bytes that were read from the partitions' files, and with the number of all bytes.
-VersionPtr LoadGraph(const DaemonOptions& options, DescriptorStore& store,
+VersionPtr LoadGraph(const DaemonOptions& options, const ServedGraph::IndexMemory& index_memory,
+                     DescriptorStore& store,
                      const std::function<void(uint64_t done, uint64_t total)>& progress);
 
 // A version of the graph, and its data for the service manager to keep; `kept` is null if the
@@ -36,8 +37,10 @@ struct LoadedVersion {
 // graph has the same name and the same number of partitions, and that there is enough memory for it
 // beside all memory in use. If `part_config` is that of `current` and no file has changed, loads
 // nothing, and shares the memory of `current`. `progress` may throw to end the loading.
-LoadedVersion LoadAnother(const DaemonOptions& options, const std::string& part_config,
-                          const std::string& id, const GraphVersion& current,
+LoadedVersion LoadAnother(const DaemonOptions& options,
+                          const ServedGraph::IndexMemory& index_memory,
+                          const std::string& part_config, const std::string& id,
+                          const GraphVersion& current,
                           const std::function<void(uint64_t done, uint64_t total)>& progress);
 
 // Lets the service manager keep the graph for the next process. A failure is only logged: the next

@@ -190,6 +190,11 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
                  "jobs (default: an eighth of the machine's or cgroup's, at least 2GiB, at most "
                  "half)")
       ->transform(CLI::AsSizeValue(false));
+  app.add_option(Both("index_memory"), options.index_memory,
+                 "Memory for indexes, the arrays that are made from the graph when clients first "
+                 "need them, e.g. 8GiB; those unused for a minute make room for others (default: "
+                 "what the machine or cgroup has available)")
+      ->transform(CLI::AsSizeValue(false));
   const char* const who = "user:NAME, group:NAME, cert:NAME, secret or all; repeatable";
   app.add_option(Both("allow_read"), options.access.readers,
                  StrCat("Who may read the graph and tensors: ", who))

@@ -36,6 +36,7 @@ struct DaemonOptions {
   unsigned write_timeout = 600;  // seconds
   unsigned hang_timeout = 120;   // seconds
   uint64_t peer_memory = 0;      // bytes; 0: PeerMemory::DefaultLimit
+  uint64_t index_memory = 0;     // bytes; 0: no limit but the machine's
   AccessRules::Options access;   // its `insecure` also allows addresses beyond loopback
   std::string metrics_address;   // host of the metrics' endpoint; empty: there is none
   uint16_t metrics_port = 0;

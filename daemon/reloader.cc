@@ -142,6 +142,7 @@ Reloader::Changes Reloader::Reload(const std::string& by) {
   running_.write_timeout = read.write_timeout;
   running_.hang_timeout = read.hang_timeout;
   running_.peer_memory = read.peer_memory;
+  running_.index_memory = read.index_memory;
   running_.metrics_peers = read.metrics_peers;
   const bool insecure = running_.access.insecure;
   running_.access = read.access;

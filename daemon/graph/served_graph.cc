@@ -29,7 +29,7 @@ void DropIdleIndexes(const AllIndexes& all, uint64_t bytes,
     // The memory of a dropped array that a trainer has mapped is not freed, so more arrays may have
     // to be dropped in another round.
     for (bool go_on = indexes != nullptr; go_on;) {
-      const uint64_t available = memory.available().bytes;
+      const uint64_t available = memory.budget->available().bytes;
       if (available >= bytes) return;
       go_on = false;
       for (const auto& dropped : indexes->DropIdle(bytes - available, memory.idle)) {
@@ -49,11 +49,11 @@ EdgeIndexes::Made BuildWithinMemory(const Partition& partition, const EdgeIndexS
   const std::string what = StrCat("the ", spec.ToString(), ", partition ", partition.id());
   const uint64_t bytes = EstimateEdgeIndexBytes(partition, spec);
   DropIdleIndexes(all, bytes, memory);
-  CheckMemory(bytes, memory.available(), what);
+  memory.budget->Check(bytes, what);
   const auto start = Clock::now();
   auto made = BuildEdgeIndex(partition, spec, by_source);
   LogInfo("made ", what, ": ", HumanBytes(made->size()), " in ", SecondsSince(start), " s");
-  return made;
+  return memory.budget->Count(std::move(made));
 }
 
 // Returns the bytes of all segments by their kinds of pages, the most common kind first.
@@ -103,7 +103,7 @@ ServedGraph::ServedGraph(std::vector<std::shared_ptr<const Partition>> partition
     indexes_[id] = std::make_shared<EdgeIndexes>(
         partition, [=](const EdgeIndexSpec& spec, const EdgeIndexes::Made& by_source) {
           const auto found = ready->find({partition->id(), spec});
-          if (found != ready->end()) return found->second;
+          if (found != ready->end()) return index_memory.budget->Count(found->second);
           return BuildWithinMemory(*partition, spec, by_source, *all, index_memory);
         });
     all->push_back(indexes_[id]);

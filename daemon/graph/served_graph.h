@@ -2,7 +2,6 @@
 #pragma once
 #include <array>
 #include <chrono>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,7 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/memory_limit.h"
+#include "daemon/graph/index_budget.h"
 #include "graph/partition.h"
 #include "sampling/index/edge_indexes.h"
 #include "wire/status.h"
@@ -24,10 +23,10 @@ class ServedGraph {
   // Derived arrays by partition.
   using Indexes = std::map<std::pair<PartId, EdgeIndexSpec>, EdgeIndexes::Made>;
 
-  // The conditions under which a derived array may be built, and under which other arrays are
-  // dropped to make room for it.
+  // The memory in which derived arrays are built, and the condition under which other arrays are
+  // dropped to make room for one.
   struct IndexMemory {
-    std::function<MemoryLimit()> available = AvailableMemory;
+    std::shared_ptr<IndexBudget> budget = std::make_shared<IndexBudget>();
     Clock::duration idle = std::chrono::minutes(1);  // only arrays unused for this time are dropped
   };
 

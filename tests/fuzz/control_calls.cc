@@ -72,7 +72,7 @@ class Controlled {
                              const std::function<void(uint64_t, uint64_t)>& progress) {
       DaemonOptions options;
       options.parts = {0, 1};
-      return LoadAnother(options, part_config, id, *services.graphs().current(), progress);
+      return LoadAnother(options, {}, part_config, id, *services.graphs().current(), progress);
     };
     hooks.keep = [](const std::shared_ptr<const KeptGraph>&) {};
     return hooks;

@@ -10,10 +10,11 @@ namespace {
 
 constexpr const char* kReloadExamples = R"(
 The daemons read their configuration files again. They apply who may do what (allow_read,
-allow_write, allow_operate, weight), limits (max_connections, peer_memory, write_timeout), log_level
-and log_file, which is opened again; other keys that differ are named, because they need a restart. A
-mistake in a file is reported with its line and key, and changes nothing at that daemon. SIGHUP and
-`systemctl reload` do the same, and report to the log.
+allow_write, allow_operate, weight), limits (max_connections, peer_memory, index_memory,
+write_timeout, hang_timeout), metrics_peers, log_level and log_file, which is opened again; other
+keys that differ are named, because they need a restart. A mistake in a file is reported with its
+line and key, and changes nothing at that daemon. SIGHUP and `systemctl reload` do the same, and
+report to the log.
 Without --ip_config, all daemons of this machine with the server's name are asked.
 
 Examples:

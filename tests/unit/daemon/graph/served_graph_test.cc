@@ -51,11 +51,7 @@ class IndexMemory : public ::testing::Test {
       graph.features.emplace_back(name, testing::Column(std::vector<double>(1000, 1.0)));
     }
     partition_ = graph.Build();
-    return ServedGraph({partition_}, {}, 0, {},
-                       {[this] {
-                          return MemoryLimit{available_(), "this test"};
-                        },
-                        idle});
+    return ServedGraph({partition_}, {}, 0, {}, {budget_, idle});
   }
   EdgeIndexSpec Alias(const char* column) const {
     return {EdgeIndexKind::kAlias, false, 0, column};
@@ -63,6 +59,9 @@ class IndexMemory : public ::testing::Test {
 
   std::shared_ptr<const Partition> partition_;
   std::function<uint64_t()> available_ = [] { return UINT64_MAX; };
+  const std::shared_ptr<IndexBudget> budget_ = std::make_shared<IndexBudget>(0, [this] {
+    return MemoryLimit{available_(), "this test"};
+  });
 };
 
 TEST_F(IndexMemory, AnIdleIndexMakesRoomForAnother) {
@@ -85,6 +84,46 @@ TEST_F(IndexMemory, AnIndexThatWasUsedLatelyStays) {
   available_ = [] { return 1; };
   EXPECT_THROW(indexes->Get(Alias("c")), Error);
   EXPECT_TRUE(indexes->Has(Alias("a")));
+}
+
+TEST_F(IndexMemory, AnIndexBeyondTheLimitIsRefusedAndTheErrorNamesTheOption) {
+  const ServedGraph graph = Serve(std::chrono::hours(1));
+  const auto indexes = graph.indexes(partition_->id());
+  const uint64_t bytes = indexes->Get(Alias("a"))->size();
+  budget_->SetLimit(bytes + EstimateEdgeIndexBytes(*partition_, Alias("b")) - 1);
+  try {
+    indexes->Get(Alias("b"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kOverloaded);
+    EXPECT_THAT(error.what(), HasSubstr("(--index_memory); give graphd a larger --index_memory"));
+  }
+  budget_->SetLimit(bytes + EstimateEdgeIndexBytes(*partition_, Alias("b")));
+  indexes->Get(Alias("b"));
+  EXPECT_EQ(budget_->used(), indexes->bytes());
+}
+
+TEST_F(IndexMemory, AnIndexCountsUntilNobodyHoldsIt) {
+  const ServedGraph graph = Serve(Clock::duration::zero());
+  const auto indexes = graph.indexes(partition_->id());
+  EdgeIndexes::Made held = indexes->Get(Alias("a"));
+  const uint64_t bytes = held->size();
+  EXPECT_EQ(budget_->used(), bytes);
+  indexes->DropIdle(UINT64_MAX, Clock::duration::zero());
+  EXPECT_EQ(budget_->used(), bytes);
+  held.reset();
+  indexes->DropIdle(UINT64_MAX, Clock::duration::zero());
+  EXPECT_EQ(budget_->used(), 0U);
+}
+
+// The arrays that an earlier process has made count, too.
+TEST_F(IndexMemory, AnIndexThatWasTakenOverCounts) {
+  const ServedGraph first = Serve(Clock::duration::zero());
+  const EdgeIndexes::Made made = first.indexes(partition_->id())->Get(Alias("a"));
+  const auto budget = std::make_shared<IndexBudget>();
+  const ServedGraph second({partition_}, {{{partition_->id(), Alias("a")}, made}}, 0, {}, {budget});
+  second.indexes(partition_->id())->Get(Alias("a"));
+  EXPECT_EQ(budget->used(), made->size());
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/strings.h"
 #include "client/link/control.h"
+#include "graphd/dist_graph.h"
 #include "tests/support/served_graph_fixture.h"
 
 namespace graphd::testing {
@@ -123,6 +124,22 @@ TEST_F(Reload, AppliesWhatCanChangeAndNamesWhatNeedsARestart) {
   EXPECT_EQ(again[0].key, "num_servers");
   AwaitLog("num_servers is '7' now");
   EXPECT_EQ(SetLevel("info"), "debug");
+}
+
+TEST_F(Reload, RaisesTheMemoryOfIndexes) {
+  Serve("index_memory = \"1KiB\"\n");
+  const auto out_degree = [&]() -> std::string {
+    try {
+      const DistGraph graph(Initialize(served_->TrainerOptions(Transport::kTcp)));
+      return StrCat(graph.OutDegrees(std::vector<int64_t>{0}).size(), " degree");
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_THAT(out_degree(), HasSubstr("give graphd a larger --index_memory"));
+  Write("index_memory = \"1MiB\"\n");
+  EXPECT_FALSE(Find(DoReload(), "index_memory").needs_restart);
+  EXPECT_EQ(out_degree(), "1 degree");
 }
 
 TEST_F(Reload, GivesAndTakesRights) {
