@@ -12,7 +12,7 @@ namespace graphd {
 struct AnswerTurns::Rest {
   using Parts = kj::ArrayPtr<const kj::ArrayPtr<const kj::byte>>;
 
-  explicit Rest(Parts all) : parts(all) {}
+  Rest(Parts all, Clock::time_point& the_began) : parts(all), began(the_began) {}
 
   // Takes the next piece off. Sets `bytes` to its size, which is 0 if nothing is left.
   kj::Array<kj::ArrayPtr<const kj::byte>> Next(size_t& bytes) {
@@ -32,12 +32,13 @@ struct AnswerTurns::Rest {
   }
 
   Parts parts;
+  Clock::time_point& began;
   size_t part = 0, at = 0;
 };
 
 kj::Promise<void> AnswerTurns::Write(const JobShare& job, kj::AsyncOutputStream& to,
-                                     Rest::Parts answer) {
-  auto rest = kj::heap<Rest>(answer);
+                                     Clock::time_point& began, Rest::Parts answer) {
+  auto rest = kj::heap<Rest>(answer, began);
   auto written = WriteRest(job, to, *rest);
   return written.attach(kj::mv(rest));
 }
@@ -48,7 +49,8 @@ kj::Promise<void> AnswerTurns::WriteRest(const JobShare& job, kj::AsyncOutputStr
   auto piece = rest.Next(bytes);
   if (bytes == 0) return kj::READY_NOW;
   return Take(job, bytes)
-      .then([&to, piece = kj::mv(piece)]() mutable {
+      .then([&to, &rest, asked = Clock::now(), piece = kj::mv(piece)]() mutable {
+        rest.began += Clock::now() - asked;
         auto written = to.write(piece);
         return written.attach(kj::mv(piece));
       })

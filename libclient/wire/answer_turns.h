@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/clock.h"
 #include "base/fair_queue.h"
 #include "base/recent_jobs.h"
 
@@ -31,9 +32,10 @@ class AnswerTurns {
   // Notes that the job uses the event loop.
   void Note(const JobShare& job) { recent_.Note(job.job); }
   // Sends an answer in pieces, and waits for a turn of the job before each while other jobs have
-  // used the event loop lately. `to` and the parts of the answer must live until the promise is
-  // fulfilled or dropped.
-  kj::Promise<void> Write(const JobShare& job, kj::AsyncOutputStream& to,
+  // used the event loop lately. `began` is the time since which the peer is waited for: the time
+  // that a turn has taken to come is added to it. `to`, `began` and the parts of the answer must
+  // live until the promise is fulfilled or dropped.
+  kj::Promise<void> Write(const JobShare& job, kj::AsyncOutputStream& to, Clock::time_point& began,
                           kj::ArrayPtr<const kj::ArrayPtr<const kj::byte>> answer);
 
  private:
@@ -58,14 +60,16 @@ class AnswerTurns {
 // An output whose owner takes turns for the messages that are written to it.
 class OutputInTurns final : public kj::AsyncOutputStream {
  public:
-  OutputInTurns(AnswerTurns& turns, const JobShare& job, kj::AsyncOutputStream& to)
-      : turns_(turns), job_(job), to_(to) {}
+  // `began` as in AnswerTurns::Write.
+  OutputInTurns(AnswerTurns& turns, const JobShare& job, kj::AsyncOutputStream& to,
+                Clock::time_point& began)
+      : turns_(turns), job_(job), to_(to), began_(began) {}
 
   kj::Promise<void> write(const void* buffer, size_t size) override {
     return to_.write(buffer, size);
   }
   kj::Promise<void> write(kj::ArrayPtr<const kj::ArrayPtr<const kj::byte>> pieces) override {
-    return turns_.Write(job_, to_, pieces);
+    return turns_.Write(job_, to_, began_, pieces);
   }
   kj::Promise<void> whenWriteDisconnected() override { return to_.whenWriteDisconnected(); }
 
@@ -73,6 +77,7 @@ class OutputInTurns final : public kj::AsyncOutputStream {
   AnswerTurns& turns_;
   const JobShare job_;
   kj::AsyncOutputStream& to_;
+  Clock::time_point& began_;
 };
 
 }  // namespace graphd

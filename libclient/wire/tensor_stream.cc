@@ -281,7 +281,7 @@ kj::Promise<void> TensorStream::CountWrite(kj::Promise<void> written) {
 template <class Write>
 kj::Promise<void> TensorStream::WriteInTurns(size_t bytes, Write write) {
   if (turns_ == nullptr || bytes <= AnswerTurns::kPieceBytes) return write(stream_);
-  auto output = kj::heap<OutputInTurns>(*turns_, share_, stream_);
+  auto output = kj::heap<OutputInTurns>(*turns_, share_, stream_, write_began_);
   auto written = write(*output);
   return written.attach(kj::mv(output));
 }

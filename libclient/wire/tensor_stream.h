@@ -132,7 +132,8 @@ class TensorStream final : public capnp::MessageStream {
   // Returns the pool into whose buffers the stream reads messages. Its memory is charged to the
   // stream's account.
   const std::shared_ptr<BufferPool>& buffers() const noexcept { return pool_; }
-  // Returns for how long an answer has been waiting to be written; zero if none is.
+  // Returns for how long the peer has not read the answer that is being written, without the time
+  // for which the answer has waited for turns; zero if no answer is being written.
   Clock::duration StalledFor() const noexcept {
     return writes_ == 0 ? Clock::duration::zero() : Clock::now() - write_began_;
   }

@@ -79,18 +79,23 @@ class AnswerTurnsTest : public ::testing::Test {
     unsigned next = 1;
   };
 
+  kj::Promise<void> Write(const JobShare& job, kj::AsyncOutputStream& to, const Answer& answer) {
+    return turns_->Write(job, to, began_, answer.get());
+  }
+
   // The objects that KJ gives are behind pointers because their destructors may throw.
   std::unique_ptr<kj::AsyncIoContext> io_ =
       std::make_unique<kj::AsyncIoContext>(kj::setupAsyncIo());
   std::unique_ptr<AnswerTurns> turns_ = std::make_unique<AnswerTurns>(io_->provider->getTimer());
   std::string order_;
+  Clock::time_point began_ = Clock::now();
 };
 
 TEST_F(AnswerTurnsTest, AnAnswerThatWasBegunAloneLeavesTurnsToAJobThatComesLater) {
   const Answer answer({8 * kPiece}), long_answer({1000 * kPiece});
   Recorder first(order_, '1'), later(order_, 'l');
-  auto begun = turns_->Write(1, first, long_answer.get()).eagerlyEvaluate(nullptr);
-  turns_->Write(2, later, answer.get()).wait(io_->waitScope);
+  auto begun = Write(1, first, long_answer).eagerlyEvaluate(nullptr);
+  Write(2, later, answer).wait(io_->waitScope);
   EXPECT_LE(std::ranges::count(order_, '1'), 10) << order_;
   begun.wait(io_->waitScope);
   EXPECT_TRUE(first.received() == long_answer.all);
@@ -110,7 +115,7 @@ TEST_F(AnswerTurnsTest, AllBytesArriveInOrderWhateverTheParts) {
     const Answer answer(sizes);
     order_.clear();
     Recorder to(order_, 'a');
-    turns_->Write(1, to, answer.get()).wait(io_->waitScope);
+    Write(1, to, answer).wait(io_->waitScope);
     EXPECT_TRUE(to.received() == answer.all) << sizes.size() << " parts";
     EXPECT_EQ(order_.size(), (answer.all.size() + kPiece - 1) / kPiece);
   }
@@ -124,10 +129,10 @@ TEST_F(AnswerTurnsTest, AJobWithOneConnectionGetsAsMuchAsOneWithMany) {
   kj::Vector<kj::Promise<void>> many;
   for (int i = 0; i < 20; i++) {
     outputs.push_back(std::make_unique<Recorder>(order_, 'm'));
-    many.add(turns_->Write(1, *outputs.back(), answer.get()));
+    many.add(Write(1, *outputs.back(), answer));
   }
   Recorder one(order_, '1');
-  turns_->Write(2, one, answer.get()).wait(io_->waitScope);
+  Write(2, one, answer).wait(io_->waitScope);
   // The answers of the first job, which came first, have sent at most one piece more.
   EXPECT_LE(std::ranges::count(order_, 'm'), 9) << order_;
   kj::joinPromises(many.releaseAsArray()).wait(io_->waitScope);
@@ -137,8 +142,8 @@ TEST_F(AnswerTurnsTest, AJobWithOneConnectionGetsAsMuchAsOneWithMany) {
 TEST_F(AnswerTurnsTest, AJobOfTwiceTheWeightGetsTwiceAsMuch) {
   const Answer answer({60 * kPiece});
   Recorder light(order_, 'l'), heavy(order_, 'h');
-  auto first = turns_->Write(JobShare(1, 1), light, answer.get());
-  turns_->Write(JobShare(2, 2), heavy, answer.get()).wait(io_->waitScope);
+  auto first = Write(JobShare(1, 1), light, answer);
+  Write(JobShare(2, 2), heavy, answer).wait(io_->waitScope);
   const auto sent = std::ranges::count(order_, 'l');
   EXPECT_GE(sent, 27) << order_;
   EXPECT_LE(sent, 33) << order_;
@@ -149,8 +154,8 @@ TEST_F(AnswerTurnsTest, NobodyWaitsForAPeerThatDoesNotRead) {
   const Answer answer({4 * kPiece});
   StuckOutput stuck;
   Recorder other(order_, 'o');
-  auto never = turns_->Write(1, stuck, answer.get());
-  turns_->Write(1, other, answer.get()).wait(io_->waitScope);
+  auto never = Write(1, stuck, answer);
+  Write(1, other, answer).wait(io_->waitScope);
   EXPECT_TRUE(other.received() == answer.all);
   EXPECT_FALSE(never.poll(io_->waitScope));
 }
@@ -158,10 +163,22 @@ TEST_F(AnswerTurnsTest, NobodyWaitsForAPeerThatDoesNotRead) {
 TEST_F(AnswerTurnsTest, AConnectionThatIsClosedWhileItWaitsTakesNoTurn) {
   const Answer answer({4 * kPiece});
   Recorder closed(order_, 'c'), other(order_, 'o');
-  auto first = turns_->Write(2, other, answer.get());
-  { auto dropped = turns_->Write(1, closed, answer.get()); }
+  auto first = Write(2, other, answer);
+  { auto dropped = Write(1, closed, answer); }
   first.wait(io_->waitScope);
   EXPECT_EQ(order_, "oooo");
+}
+
+TEST_F(AnswerTurnsTest, ThePeerIsNotWaitedForWhileAnAnswerWaitsForItsTurn) {
+  const Answer answer({5 * kPiece}), long_answer({600 * kPiece});
+  Recorder light(order_, 'l'), heavy(order_, 'h');
+  auto other = Write(JobShare(1, 1), heavy, long_answer).eagerlyEvaluate(nullptr);
+  const auto start = Clock::now();
+  Clock::time_point began = start;
+  turns_->Write(JobShare(2, 0.01), light, began, answer.get()).wait(io_->waitScope);
+  const auto end = Clock::now();
+  ASSERT_GE(std::ranges::count(order_, 'h'), 200) << "it has waited";
+  EXPECT_LT(end - began, (end - start) / 2);
 }
 
 }  // namespace
