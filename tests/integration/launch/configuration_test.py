@@ -4,10 +4,11 @@ log_level, server reload and config check. The daemon has a configuration file, 
 
 import json
 import os
+import shutil
 import subprocess
 import unittest
 
-from harness import BIN, GraphctlTest, wait_until
+from harness import BIN, DEADLINE, GRAPHCTL, SLOW, GraphctlTest, wait_until
 
 SERVER = ("--server_name", "ring")
 
@@ -170,6 +171,32 @@ class Configuration(GraphctlTest):
         self.assert_refused(self.graphctl("config", "check", self.file), 2, f"{self.file}:5: ")
         self.assertEqual(self.read("log"), log)
         self.attach_a_tool()
+
+    def test_files_that_a_user_may_not_read_do_not_count_as_changed(self):
+        self.start_daemon('allow_operate = ["all"]')
+        start = ("server", "start", *SERVER, "--ip_config", "ip.txt", "--part_config", "ring.json",
+                 "--runtime_dir", self.runtime)
+        segments = [os.path.join(folder, name) for part in ("part0", "part1")
+                    for folder, _, names in os.walk(self.path(part)) for name in names]
+        for segment in segments:
+            os.utime(segment, (1, 1))
+        self.assertIn("have changed since", self.succeed(*start))
+        for folder, _, _ in os.walk(self.workspace):
+            os.chmod(folder, 0o755)
+        tool = shutil.copy(GRAPHCTL, self.path("graphctl"))  # the build may be in a private folder
+
+        def start_as_nobody():
+            return subprocess.run([tool, *start], cwd=self.workspace, env=self.environment,
+                                  capture_output=True, text=True, timeout=DEADLINE * SLOW,
+                                  user=65534, group=65534, extra_groups=[])
+        done = start_as_nobody()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("have changed since", done.stdout)
+        for part in ("part0", "part1"):
+            os.chmod(self.path(part), 0)
+        done = start_as_nobody()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("was already running\n", done.stdout)
 
 
 if __name__ == "__main__":

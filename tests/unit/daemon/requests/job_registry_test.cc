@@ -70,6 +70,28 @@ TEST_F(JobRegistryTest, RefusesOnlyNewJobsWhileItIsDrained) {
   EXPECT_EQ(Refusal("late"), "no error");
 }
 
+TEST_F(JobRegistryTest, RefusesMoreMembersOfAJobThanThereMayBe) {
+  JobMember member;
+  member.job_id = "crowd";
+  member.role = JobRole::kBulk;
+  member.world_size = JobRegistry::kMaxWorldSize;
+  std::vector<std::unique_ptr<JobRegistry::Membership>> crowd;
+  const auto join = [&] {
+    crowd.push_back(registry_.Join(member, {true, 1, 1000, {}, "unix"}, {}));
+  };
+  for (size_t i = 0; i < JobRegistry::kMaxMembers; i++) join();
+  try {
+    join();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kOverloaded);
+    EXPECT_STREQ(error.what(), "job crowd has 196608 members already");
+  }
+  crowd.pop_back();
+  join();
+  EXPECT_EQ(Refusal("another"), "no error");
+}
+
 TEST_F(JobRegistryTest, SaysWhetherADrainChangesAnything) {
   EXPECT_FALSE(registry_.SetDrained(std::nullopt));
   EXPECT_TRUE(registry_.SetDrained(DrainStatus{"alice", "disks"}));
