@@ -22,6 +22,7 @@ Acceptor::Acceptor(std::deque<DataThread>& threads, const ConnectionLimits& limi
       counters_(counters),
       asks_for_users_(asks_for_users),
       timer_(timer),
+      choice_(threads.size()),
       connections_(*this) {}
 
 bool Acceptor::HasRoom(const UniqueFd& fd, const Peer& peer) {
@@ -48,15 +49,18 @@ void Acceptor::Accept(UniqueFd fd, Peer peer) {
   if (!HasRoom(fd, peer)) return;
   counters_.open++;
   counters_.accepted++;
-  DataThread& thread = threads_[next_thread_++ % threads_.size()];
+  const size_t number = choice_.Open();
   const std::string name = peer.LogName();
-  connections_.add(Serve(thread, std::move(fd), std::move(peer))
+  connections_.add(Serve(threads_[number], std::move(fd), std::move(peer))
                        .catch_([name](const kj::Exception& exception) {
                          // A misbehaving peer ends its own connection and nothing else.
                          LogWarning({.peer = name, .op = "connection"}, "connection of ", name,
                                     ": ", exception.getDescription().cStr());
                        })
-                       .attach(kj::defer([this] { counters_.open--; })));
+                       .attach(kj::defer([this, number] {
+                         counters_.open--;
+                         choice_.Close(number);
+                       })));
 }
 
 kj::Promise<void> Acceptor::Serve(DataThread& thread, UniqueFd fd, Peer peer) {

@@ -12,6 +12,7 @@
 #include "daemon/access/user_directory.h"
 #include "daemon/serving/connection_counters.h"
 #include "daemon/serving/data_thread.h"
+#include "daemon/serving/thread_choice.h"
 
 namespace graphd {
 
@@ -25,8 +26,8 @@ struct ConnectionLimits {
   uint64_t reserved_descriptors() const noexcept;
 };
 
-// The part of the daemon that hands each accepted connection to one of the data threads, in turn,
-// unless a limit is reached. Owned and used by the main thread.
+// The part of the daemon that hands each accepted connection to one of the data threads, unless a
+// limit is reached. Owned and used by the main thread.
 class Acceptor final : private kj::TaskSet::ErrorHandler {
  public:
   // `asks_for_users` is true if clients on this machine are identified only by the users who run
@@ -49,7 +50,7 @@ class Acceptor final : private kj::TaskSet::ErrorHandler {
   const bool asks_for_users_;
   kj::Timer& timer_;
   UserDirectory users_;
-  size_t next_thread_ = 0;
+  ThreadChoice choice_;
   kj::TaskSet connections_;
 };
 

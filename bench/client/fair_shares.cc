@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures how much a greedy job slows the steps of another job of the same daemon: the median and
 // the 90th percentile of the other job's steps, alone and beside a job with eight or 64
-// connections that asks for as much as it can. Both jobs use RPC over the Unix socket. The clients
-// of the greedy job run at a lower priority, so that the result shows how the daemon shares its
-// time, not how the kernel does. (Run it as root: other users can only lower priorities.)
+// connections that asks for as much as it can, or beside 1,000 connections of a user without
+// rights, who asks for the status without a pause. Both jobs use RPC over the Unix socket. The
+// clients of the greedy job run at a lower priority, so that the result shows how the daemon shares
+// its time, not how the kernel does. (Run it as root: other users can only lower priorities.)
 //
-// usage: fair_shares [SECONDS [NAME]]: with a name, only this comparison
+// usage: fair_shares [--apart] [SECONDS [NAME]]
+//   --apart  the daemon has one half of the processors, and the clients have the other half, as if
+//            they ran on other machines
+//   NAME     makes only this comparison
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -20,12 +25,14 @@
 #include <functional>
 #include <new>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/strings.h"
 #include "bench/support/bench_graph.h"
+#include "bench/support/strangers.h"
 #include "graphd/dist_graph.h"
 #include "graphd/dist_tensor.h"
 #include "graphd/sampling.h"
@@ -107,7 +114,12 @@ struct Comparison {
   const char* name;
   std::function<void(Trainer&)> step, greedy_step;
   int greedy_connections = 8;
+  size_t strangers = 0;  // connections without rights, in the place of the greedy job
 };
+
+// The threads in which strangers' connections are served by their own side.
+constexpr size_t kStrangersThreads = 4;
+constexpr size_t kAnswerBytes = 300;  // about
 
 // Waits until as many trainers of the greedy job run. Ends the program if its process has ended.
 void AwaitTrainers(const Signals& signals, int count) {
@@ -126,7 +138,20 @@ void RunGreedyJobs(const ServedGraph& served, const std::vector<Comparison>& com
     std::vector<std::thread> trainers;
     const Comparison* comparison =
         wanted > 0 ? &comparisons[static_cast<size_t>(wanted - 1)] : nullptr;
-    const int connections = comparison != nullptr ? comparison->greedy_connections : 0;
+    const bool are_strangers = comparison != nullptr && comparison->strangers > 0;
+    const int connections =
+        comparison == nullptr || are_strangers ? 0 : comparison->greedy_connections;
+    for (size_t i = 0; are_strangers && i < kStrangersThreads; i++) {
+      trainers.emplace_back([&, wanted] {
+        Strangers strangers(served.port(), comparison->strangers / kStrangersThreads);
+        strangers.Send();
+        signals.ready++;
+        while (signals.wanted == wanted) {
+          signals.steps += strangers.Send() / kAnswerBytes;
+          ::usleep(1000);
+        }
+      });
+    }
     for (int rank = 0; rank < connections; rank++) {
       trainers.emplace_back([&, wanted, connections, rank] {
         const auto& step = comparison->greedy_step;
@@ -151,7 +176,8 @@ void Compare(const ServedGraph& served, const Comparison& comparison, int number
   MeasureSteps(victim, comparison.step, seconds / 4);  // warms up
   const Times alone = MeasureSteps(victim, comparison.step, seconds);
   signals.wanted = number;
-  AwaitTrainers(signals, comparison.greedy_connections);
+  AwaitTrainers(signals, comparison.strangers > 0 ? static_cast<int>(kStrangersThreads)
+                                                  : comparison.greedy_connections);
   MeasureSteps(victim, comparison.step, seconds / 2);  // the greedy job's memory is made meanwhile
   const uint64_t before = signals.steps;
   const Times beside = MeasureSteps(victim, comparison.step, seconds);
@@ -165,10 +191,27 @@ void Compare(const ServedGraph& served, const Comparison& comparison, int number
   std::fflush(stdout);
 }
 
-void Run(double seconds, const std::string& only) {
-  // The daemon inherits the priority.
-  const bool raised = ::setpriority(PRIO_PROCESS, 0, -10) == 0;
+// Lets this process and its future children use only these processors.
+void UseProcessors(unsigned begin, unsigned end) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (unsigned i = begin; i < end; i++) CPU_SET(i, &set);
+  if (::sched_setaffinity(0, sizeof set, &set) == 0) return;
+  std::fprintf(stderr, "fair_shares: can't use processors %u to %u only\n", begin, end - 1);
+  std::exit(1);
+}
+
+void Run(bool apart, double seconds, const std::string& only) {
+  const unsigned processors = std::thread::hardware_concurrency();
+  if (apart && processors < 2) {
+    std::fprintf(stderr, "fair_shares: --apart needs two processors\n");
+    std::exit(1);
+  }
+  // The daemon inherits the priority and the processors.
+  ::setpriority(PRIO_PROCESS, 0, -10);
+  if (apart) UseProcessors(0, processors / 2);
   const ServedGraph served(kNodes, kDegree, kColumns);
+  if (apart) UseProcessors(processors / 2, processors);
   const auto hop = [](Trainer& trainer) { trainer.SampleHop(10'000, 10); };
   const auto large_hop = [](Trainer& trainer) { trainer.SampleHop(200'000, 20); };
   const auto read = [](Trainer& trainer) { trainer.ReadRows(10'000); };
@@ -189,8 +232,10 @@ void Run(double seconds, const std::string& only) {
                                                {"read beside reads", read, large_read},
                                                {"read beside reads of 64", read, large_read, 64},
                                                {"push beside pushes", push, large_push},
+                                               {"push beside pushes of 64", push, push, 64},
                                                {"step beside hops", step, large_hop},
-                                               {"step beside steps", step, large_step}};
+                                               {"step beside steps", step, large_step},
+                                               {"step beside strangers", step, {}, 0, 1000}};
   void* shared =
       ::mmap(nullptr, sizeof(Signals), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) std::abort();
@@ -199,7 +244,8 @@ void Run(double seconds, const std::string& only) {
   if (greedy < 0) std::abort();
   if (greedy == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ::setpriority(PRIO_PROCESS, 0, raised ? 0 : 19);
+    const sched_param none{};
+    ::sched_setscheduler(0, SCHED_IDLE, &none);
     RunGreedyJobs(served, comparisons, signals);
     ::_exit(0);
   }
@@ -215,6 +261,8 @@ void Run(double seconds, const std::string& only) {
 }  // namespace graphd::bench
 
 int main(int argc, char** argv) {
-  graphd::bench::Run(argc > 1 ? std::atof(argv[1]) : 5, argc > 2 ? argv[2] : "");
+  const bool apart = argc > 1 && std::string_view(argv[1]) == "--apart";
+  if (apart) argc--, argv++;
+  graphd::bench::Run(apart, argc > 1 ? std::atof(argv[1]) : 5, argc > 2 ? argv[2] : "");
   return 0;
 }

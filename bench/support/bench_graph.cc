@@ -185,10 +185,10 @@ ServedGraph::ServedGraph(int64_t nodes, int64_t degree, int64_t columns,
   options.output = directory_ + "/data";
   const std::string config = PartitionGraph(graph, options).part_config;
   static uint16_t instances = 0;  // several may live at once
-  const auto port = static_cast<uint16_t>(kPort + instances++);
+  port_ = static_cast<uint16_t>(kPort + instances++);
   ip_config_ = directory_ + "/ip_config.txt";
-  WriteFileAtomically(ip_config_, StrCat("127.0.0.1 ", port, "\n"));
-  const std::string run = directory_ + "/run", listen = StrCat("127.0.0.1:", port);
+  WriteFileAtomically(ip_config_, StrCat("127.0.0.1 ", port_, "\n"));
+  const std::string run = directory_ + "/run", listen = StrCat("127.0.0.1:", port_);
   ::setenv("GRAPHD_RUNTIME_DIR", run.c_str(), 1);
   words_ = {"graphd",
             "--server_name",
@@ -204,7 +204,7 @@ ServedGraph::ServedGraph(int64_t nodes, int64_t degree, int64_t columns,
             "--state_dir",
             directory_ + "/state"};
   words_.insert(words_.end(), arguments.begin(), arguments.end());
-  socket_ = SocketPath(run, "bench", port);
+  socket_ = SocketPath(run, "bench", port_);
   Start();
 }
 

@@ -55,6 +55,7 @@ class ServedGraph {
   ServedGraph& operator=(const ServedGraph&) = delete;
   Options ClientOptions(Transport transport) const;
   pid_t pid() const noexcept { return pid_; }
+  uint16_t port() const noexcept { return port_; }  // on loopback
   const std::string& directory() const noexcept { return directory_; }
   // Kills the process with SIGKILL, starts another one and waits until it serves.
   void KillAndStartAgain();
@@ -64,6 +65,7 @@ class ServedGraph {
 
   std::string directory_, ip_config_, socket_;
   std::vector<std::string> words_;
+  uint16_t port_ = 0;
   pid_t pid_ = -1;
 };
 

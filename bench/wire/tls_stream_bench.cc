@@ -104,7 +104,7 @@ kj::Own<kj::AsyncIoStream> OpenServer(kj::AsyncIoContext& io, Kind kind, UniqueF
   }
   const TlsKeys keys(SharedKeys().files, kName, TlsSide::kServer);
   return AcceptTls(kj::mv(socket), keys.Current(), "the client", io.provider->getTimer(),
-                   [](kj::AsyncIoStream&, const Error&) { return kj::READY_NOW; })
+                   {[](kj::AsyncIoStream&, const Error&) { return kj::READY_NOW; }})
       .wait(io.waitScope);
 }
 

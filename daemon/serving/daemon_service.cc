@@ -60,7 +60,7 @@ void WriteFeatures(const Partition& partition, wire::PartitionInfo::Builder out)
 }  // namespace
 
 DaemonService::DaemonService(ServiceContext& context, const DaemonInfo& info, Peer peer,
-                             WorkerScratch& scratch, kj::Timer& timer, AnswerTurns& turns)
+                             WorkerScratch& scratch, kj::Timer& timer, LoopTurns& turns)
     : context_(context),
       info_(info),
       peer_(std::move(peer)),

@@ -8,7 +8,7 @@
 #include "daemon/access/access_rules.h"
 #include "daemon/serving/server_status.h"
 #include "daemon/serving/service_context.h"
-#include "wire/answer_turns.h"
+#include "wire/loop_turns.h"
 #include "wire/connection.h"
 #include "wire/graphd.capnp.h"
 
@@ -19,7 +19,7 @@ namespace graphd {
 class DaemonService final : public wire::Daemon::Server {
  public:
   DaemonService(ServiceContext& context, const DaemonInfo& info, Peer peer, WorkerScratch& scratch,
-                kj::Timer& timer, AnswerTurns& turns);
+                kj::Timer& timer, LoopTurns& turns);
   // Sets the connection. Call once, before the first call can arrive.
   void SetConnection(Connection& connection) { connection_ = &connection; }
   bool is_attached() const noexcept { return attached_; }
@@ -58,7 +58,7 @@ class DaemonService final : public wire::Daemon::Server {
   Peer peer_;
   WorkerScratch& scratch_;
   kj::Timer& timer_;
-  AnswerTurns& turns_;
+  LoopTurns& turns_;
   Connection* connection_ = nullptr;
   // A promise that is fulfilled by the thread on which an operator ends the job.
   struct Ending {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/strings.h"
 
 namespace graphd {
 namespace {
@@ -32,6 +33,15 @@ struct Served {
 };
 
 constexpr auto kIdleCheck = 1 * kj::SECONDS;
+// The cost of a step of a TLS handshake, which takes some 0.2 ms.
+constexpr size_t kStepCost = 8 * LoopTurns::kPieceBytes;
+
+// Returns the share of a client in the event loop before it has attached: that of its user on this
+// machine, or of its machine.
+JobShare ShareOf(const Peer& peer) {
+  return LoopTurns::ShareOfStrangers(peer.uid ? StrCat("uid ", *peer.uid)
+                                              : peer.text.substr(0, peer.text.rfind(':')));
+}
 
 // Returns a promise that is fulfilled when the connection should be closed, because its client is
 // idle or does not read answers. Shuts down the socket if the client has lost the right to read.
@@ -76,7 +86,9 @@ kj::Promise<void> DataThread::Serve(UniqueFd fd, Peer peer) {
     if (peer.is_unix || context_.tls == nullptr) {
       return ServeStream(kj::mv(socket), std::move(peer), nullptr, number);
     }
-    return context_.tls->Accept(kj::mv(socket), number, std::move(peer), loop_.timer())
+    auto turn = [&turns = Turns(), share = ShareOf(peer)] { return turns.Take(share, kStepCost); };
+    return context_.tls
+        ->Accept(kj::mv(socket), number, std::move(peer), loop_.timer(), kj::mv(turn))
         .then([this, number](TlsServer::Accepted accepted) {
           return ServeStream(kj::mv(accepted.stream), std::move(accepted.peer),
                              std::move(accepted.entry), number);
@@ -84,14 +96,19 @@ kj::Promise<void> DataThread::Serve(UniqueFd fd, Peer peer) {
   });
 }
 
+LoopTurns& DataThread::Turns() {
+  if (!turns_) turns_.emplace(loop_.timer());
+  return *turns_;
+}
+
 kj::Promise<void> DataThread::ServeStream(kj::Own<kj::AsyncIoStream> stream, Peer peer,
                                           std::unique_ptr<LivingCertificates::Entry> entry,
                                           int number) {
   kj::Timer& timer = loop_.timer();
-  if (!turns_) turns_.emplace(timer);
-  auto service = kj::heap<DaemonService>(context_, info_, peer, scratch_, timer, *turns_);
+  auto service = kj::heap<DaemonService>(context_, info_, peer, scratch_, timer, Turns());
   auto served =
       kj::heap<Served>(kj::mv(stream), timer, context_, kj::mv(service), peer, std::move(entry));
+  served->connection.stream().TakeTurns(Turns(), ShareOf(peer));
   // The calls of the connection may be writing answers. The socket is therefore shut down, so that
   // the connection ends as if the peer had closed it.
   auto ending = served->impl.WhenEnded()

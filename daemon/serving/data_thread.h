@@ -8,8 +8,8 @@
 
 #include "daemon/serving/daemon_service.h"
 #include "daemon/serving/loop_beat.h"
-#include "wire/answer_turns.h"
 #include "wire/loop_thread.h"
+#include "wire/loop_turns.h"
 
 namespace graphd {
 
@@ -35,11 +35,13 @@ class DataThread {
   kj::Promise<void> ServeStream(kj::Own<kj::AsyncIoStream> stream, Peer peer,
                                 std::unique_ptr<LivingCertificates::Entry> entry, int number);
 
+  LoopTurns& Turns();
+
   ServiceContext& context_;
   const DaemonInfo& info_;
   // Used on the loop's thread only.
   WorkerScratch scratch_;
-  std::optional<AnswerTurns> turns_;  // since the first connection
+  std::optional<LoopTurns> turns_;  // since the first connection
 
   LoopThread loop_;  // last, because its thread uses the others
 };

@@ -14,15 +14,17 @@ TlsServer::TlsServer(const std::string& keys, const std::string& server_name)
     : keys_(KeyDirectory(keys, server_name), server_name, TlsSide::kServer) {}
 
 kj::Promise<TlsServer::Accepted> TlsServer::Accept(kj::Own<kj::AsyncIoStream> socket, int number,
-                                                   Peer peer, kj::Timer& timer) {
+                                                   Peer peer, kj::Timer& timer,
+                                                   kj::Function<kj::Promise<void>()> turn) {
   // The files are checked before each handshake: a client that has read new files needs a server
   // that has read them, too.
   CheckFiles();
   const std::string who = "the client at " + peer.text;
-  return AcceptTls(kj::mv(socket), keys_.Current(), who, timer,
-                   [&timer](kj::AsyncIoStream& stream, const Error& error) {
-                     return AbortPlaintext(stream, error, timer);
-                   })
+  TlsAccept how{[&timer](kj::AsyncIoStream& stream, const Error& error) {
+                  return AbortPlaintext(stream, error, timer);
+                },
+                kj::mv(turn)};
+  return AcceptTls(kj::mv(socket), keys_.Current(), who, timer, kj::mv(how))
       .then([this, number, peer = std::move(peer)](kj::Own<TlsStream> stream) mutable {
         const std::string name = stream->session().peer_name();
         const std::string serial = stream->session().peer_serial();

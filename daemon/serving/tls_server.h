@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <kj/async-io.h>
+#include <kj/function.h>
 #include <kj/timer.h>
 
 #include <memory>
@@ -24,10 +25,11 @@ class TlsServer {
     Peer peer;
     std::unique_ptr<LivingCertificates::Entry> entry;  // to be destroyed before the stream
   };
-  // Makes the handshake on a socket with the descriptor `number`. Afterwards, the certificate alone
-  // identifies the peer. The promise fails with the reason, after the client was told.
+  // Makes the handshake on a socket with the descriptor `number`, and waits for `turn()` before
+  // each of its steps. Afterwards, the certificate alone identifies the peer. The promise fails
+  // with the reason, after the client was told.
   kj::Promise<Accepted> Accept(kj::Own<kj::AsyncIoStream> socket, int number, Peer peer,
-                               kj::Timer& timer);
+                               kj::Timer& timer, kj::Function<kj::Promise<void>()> turn);
 
   // Reads changed files, and closes connections whose certificate is revoked now.
   void CheckFiles();

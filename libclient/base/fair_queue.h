@@ -104,6 +104,9 @@ class FairQueue {
     of.running--;
     of.served += cost / of.weight - turn.charged;
     of.average += kSmoothing * (cost - of.average);
+    // With thousands of jobs, a look at all of them for each item would take longer than the items.
+    if (++ends_ < jobs_.size()) return;
+    ends_ = 0;
     std::erase_if(jobs_, [&](const auto& entry) {
       const Job& other = entry.second;
       return other.running == 0 && other.waiting.empty() && other.served <= now_;
@@ -127,8 +130,10 @@ class FairQueue {
     double served = 0;  // costs divided by the weight, from the same origin as now_
     double average = 0;
   };
-  std::map<uint64_t, Job> jobs_;  // without idle jobs whose `served` is at most now_
-  double now_ = 0;                // the largest `served` of a job when its turn began
+  // Idle jobs whose `served` is at most now_ are removed from time to time.
+  std::map<uint64_t, Job> jobs_;
+  size_t ends_ = 0;  // since the last removal
+  double now_ = 0;   // the largest `served` of a job when its turn began
   size_t size_ = 0;
 };
 

@@ -145,7 +145,7 @@ namespace {
 struct Accepting {
   kj::Own<kj::AsyncIoStream> socket;
   std::unique_ptr<TlsSession> session;
-  kj::Function<kj::Promise<void>(kj::AsyncIoStream&, const Error&)> refuse;
+  TlsAccept how;
   bool speaks_tls = true;
 };
 
@@ -160,7 +160,7 @@ kj::Promise<void> Flush(Accepting& a) {
 }
 
 kj::Promise<void> Refuse(Accepting& a, const Error& error) {
-  auto told = a.speaks_tls ? Flush(a) : a.refuse(*a.socket, error);
+  auto told = a.speaks_tls ? Flush(a) : a.how.refuse(*a.socket, error);
   return told.catch_([](kj::Exception&&) {}).then([error]() -> kj::Promise<void> {
     return Failed(error);
   });
@@ -188,20 +188,20 @@ kj::Promise<void> Continue(Accepting& a) {
           a.speaks_tls = false;
           return Refuse(a, error);
         }
-        return Continue(a);
+        return a.how.turn().then([&a] { return Continue(a); });
       });
 }
 
 }  // namespace
 
-kj::Promise<kj::Own<TlsStream>> AcceptTls(
-    kj::Own<kj::AsyncIoStream> socket, std::shared_ptr<const TlsCredentials> credentials,
-    const std::string& peer, kj::Timer& timer,
-    kj::Function<kj::Promise<void>(kj::AsyncIoStream&, const Error&)> refuse) {
+kj::Promise<kj::Own<TlsStream>> AcceptTls(kj::Own<kj::AsyncIoStream> socket,
+                                          std::shared_ptr<const TlsCredentials> credentials,
+                                          const std::string& peer, kj::Timer& timer,
+                                          TlsAccept how) {
   auto accepting = kj::heap<Accepting>();
   accepting->socket = kj::mv(socket);
   accepting->session = std::make_unique<TlsSession>(std::move(credentials), peer);
-  accepting->refuse = kj::mv(refuse);
+  accepting->how = kj::mv(how);
   Accepting& a = *accepting;
   auto late =
       timer.afterDelay(kHandshakeLimit.count() * kj::SECONDS).then([peer]() -> kj::Promise<void> {

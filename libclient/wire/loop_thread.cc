@@ -9,6 +9,13 @@
 #include "wire/connection.h"
 
 namespace graphd {
+namespace {
+
+// The number of events after which the loop looks for new data and for the time, even if events are
+// left: peers that send without a pause must not keep others waiting.
+constexpr kj::uint kEventsBetweenPolls = 100;
+
+}  // namespace
 
 LoopThread::LoopThread(std::function<void()> last) {
   std::promise<void> ready;
@@ -40,6 +47,7 @@ LoopThread::LoopThread(std::function<void()> last) {
 void LoopThread::Run(std::promise<void>& ready, bool& is_running,
                      const std::function<void()>& last) {
   auto io = kj::setupAsyncIo();
+  io.waitScope.setBusyPollInterval(kEventsBetweenPolls);
   provider_ = io.lowLevelProvider.get();
   timer_ = &io.provider->getTimer();
   events_ = &io.unixEventPort;

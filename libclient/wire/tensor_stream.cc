@@ -121,7 +121,7 @@ void TensorStream::Admit(std::shared_ptr<MemoryAccount> account) {
   max_unfinished_ = kMaxUnfinished;
 }
 
-void TensorStream::TakeTurns(AnswerTurns& turns, const JobShare& job) {
+void TensorStream::TakeTurns(LoopTurns& turns, const JobShare& job) {
   turns_ = &turns;
   share_ = job;
 }
@@ -131,6 +131,10 @@ bool TensorStream::MayRead(size_t bytes) const {
   if (account == nullptr || account->CanTake(bytes, 0.75)) return true;
   if (!account->CouldEverTake(bytes)) account->Refuse(bytes);
   return account->used() == 0 && (bytes <= kAlwaysRead || account->CanTake(bytes, 1));
+}
+
+kj::Promise<void> TensorStream::AwaitTurn(size_t bytes) {
+  return turns_ == nullptr ? kj::READY_NOW : turns_->Take(share_, LoopTurns::kMessageCost + bytes);
 }
 
 kj::Promise<void> TensorStream::AwaitMemory(size_t bytes) {
@@ -218,9 +222,12 @@ kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> TensorStream::tryReadMessage(
               KJ_REQUIRE(bytes <= admitted_message_bytes_, "message exceeds the size limit", bytes,
                          admitted_message_bytes_);
               in.bytes = bytes;
-              if (AsKj([&] { return MayRead(bytes); })) return ReadWords(in, options, fd_space);
-              return AwaitMemory(bytes).then(
-                  [this, options, fd_space, &in] { return ReadWords(in, options, fd_space); });
+              const bool may_read = AsKj([&] { return MayRead(bytes); });
+              if (may_read && turns_ == nullptr) return ReadWords(in, options, fd_space);
+              auto ready = may_read ? kj::READY_NOW : AwaitMemory(bytes);
+              return ready.then([this, bytes] { return AwaitTurn(bytes); })
+                  .then(
+                      [this, options, fd_space, &in] { return ReadWords(in, options, fd_space); });
             });
       })
       .attach(kj::mv(incoming));
@@ -242,7 +249,6 @@ kj::Promise<TensorStream::MaybeMessage> TensorStream::ReadWords(
   options.traversalLimitInWords = std::min(options.traversalLimitInWords, VisitLimit(in.bytes));
   in.reader = kj::heap<PooledReader>(options, std::move(buffer), kj::mv(segments),
                                      in.bytes >= kKeptBytes ? inbox_ : nullptr);
-  if (turns_ != nullptr) turns_->Note(share_);
   return stream_.read(to, in.bytes).then([this, fd_space, &in]() mutable -> MaybeMessage {
     if (max_unfinished_ != INT64_MAX) CountCall(*in.reader);
     return capnp::MessageReaderAndFds{kj::mv(in.reader), fd_space.slice(0, in.num_fds)};
@@ -280,7 +286,7 @@ kj::Promise<void> TensorStream::CountWrite(kj::Promise<void> written) {
 
 template <class Write>
 kj::Promise<void> TensorStream::WriteInTurns(size_t bytes, Write write) {
-  if (turns_ == nullptr || bytes <= AnswerTurns::kPieceBytes) return write(stream_);
+  if (turns_ == nullptr || bytes <= LoopTurns::kPieceBytes) return write(stream_);
   auto output = kj::heap<OutputInTurns>(*turns_, share_, stream_, write_began_);
   auto written = write(*output);
   return written.attach(kj::mv(output));

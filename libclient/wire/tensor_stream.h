@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "wire/answer_turns.h"
+#include "wire/loop_turns.h"
 #include "wire/memory/buffer_pool.h"
 
 // The MessageStream under every connection of graphd. It does two things that Cap'n Proto 0.9's own
@@ -127,8 +127,9 @@ class TensorStream final : public capnp::MessageStream {
   // Replaces a server's limits for unattached clients by those for attached clients. Replaces the
   // account, too, if `account` is not null.
   void Admit(std::shared_ptr<MemoryAccount> account);
-  // Makes long answers from now on take turns with those of other jobs on the event loop.
-  void TakeTurns(AnswerTurns& turns, const JobShare& job);
+  // Makes messages that are received from now on, and long answers, take turns with those of other
+  // jobs on the event loop.
+  void TakeTurns(LoopTurns& turns, const JobShare& job);
   // Returns the pool into whose buffers the stream reads messages. Its memory is charged to the
   // stream's account.
   const std::shared_ptr<BufferPool>& buffers() const noexcept { return pool_; }
@@ -174,6 +175,8 @@ class TensorStream final : public capnp::MessageStream {
   // will be.
   bool MayRead(size_t bytes) const;
   kj::Promise<void> AwaitMemory(size_t bytes);
+  // Waits for a turn in which a message of so many bytes may be received and handled.
+  kj::Promise<void> AwaitTurn(size_t bytes);
   // Reads the words that follow the message's head.
   kj::Promise<MaybeMessage> ReadWords(Incoming& in, capnp::ReaderOptions options,
                                       kj::ArrayPtr<kj::AutoCloseFd> fd_space);
@@ -189,7 +192,7 @@ class TensorStream final : public capnp::MessageStream {
   kj::AsyncCapabilityStream* capability_stream_;
   std::shared_ptr<BufferPool> pool_;
   kj::Timer* timer_ = nullptr;  // set with the pool's account
-  AnswerTurns* turns_ = nullptr;
+  LoopTurns* turns_ = nullptr;
   JobShare share_;  // set with turns_
   const size_t max_message_bytes_;
   size_t admitted_message_bytes_, read_ahead_;

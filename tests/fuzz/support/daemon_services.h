@@ -91,7 +91,7 @@ class DaemonServices {
     DaemonInfo info_;
     std::unique_ptr<ServiceContext> context_;
     WorkerScratch scratch_;
-    AnswerTurns turns_;
+    LoopTurns turns_;
     std::vector<kj::Own<Served>> served_;
   };
 

@@ -8,7 +8,8 @@
 // except for garbage and every other one that is idle or sends half a message. garbage: random
 // bytes. half: the beginning of a message, then silence. unread: calls whose answers are never
 // read. short: attaches and calls, and dies at any point. idle: nothing at all. greedy: attached,
-// as many reads of many rows as the daemon takes. Prints how many connections were made.
+// as many reads of many rows as the daemon takes. calls: not attached, as many calls of status as
+// the daemon takes. Prints how many connections were made.
 #include <capnp/message.h>
 #include <capnp/rpc.capnp.h>
 #include <capnp/serialize.h>
@@ -108,6 +109,7 @@ std::string RandomBytes(CounterRng& random, size_t size) {
 
 constexpr int64_t kGreedyRows = 1000;
 constexpr uint32_t kGreedyCalls = 32;  // calls under way at a time
+constexpr int kCallsAtOnce = 50;
 
 // The daemon that the clients connect to, and the keys that they show.
 struct Target {
@@ -141,7 +143,7 @@ void Send(Client& client, const std::string& bytes) {
 // Sends what a new connection begins with.
 void Begin(const std::string& kind, int part, CounterRng& random, const std::string& job,
            Client& client) {
-  if (kind == "idle") return;
+  if (kind == "idle" || kind == "calls") return;
   if (kind == "garbage") return Send(client, RandomBytes(random, 1 + random.Below(4096)));
   Script& script = client.script;
   if (kind == "unread") {
@@ -172,8 +174,9 @@ ClientSocket Connect(const Target& target, bool is_encrypted) {
 int64_t KeepBusy(const std::string& kind, const Target& target, size_t count, double seconds,
                  uint64_t seed) {
   CounterRng random(seed);
-  const bool reads = kind == "short" || kind == "garbage" || kind == "greedy";
-  const bool stays = kind == "half" || kind == "unread" || kind == "idle" || kind == "greedy";
+  const bool has_much_to_ask = kind == "greedy" || kind == "calls";
+  const bool reads = kind == "short" || kind == "garbage" || has_much_to_ask;
+  const bool stays = kind == "half" || kind == "unread" || kind == "idle" || has_much_to_ask;
   std::vector<Client> clients(count);
   int64_t made = 0;
   std::vector<char> answers(1 << 16);
@@ -206,6 +209,13 @@ int64_t KeepBusy(const std::string& kind, const Target& target, size_t count, do
       if (kind == "greedy" && client.left.empty()) {
         client.script.Slice(target.part, kGreedyRows);
         client.script.Finish(kGreedyCalls);
+        Send(client, client.script.TakeBytes());
+      }
+      if (kind == "calls" && client.left.empty()) {
+        for (int i = 0; i < kCallsAtOnce; i++) {
+          client.script.Status();
+          client.script.Finish(0);
+        }
         Send(client, client.script.TakeBytes());
       }
       if (!client.left.empty()) {

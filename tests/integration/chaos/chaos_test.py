@@ -38,7 +38,7 @@ MORE_DESCRIPTORS = 16  # RocksDB's files
 # after these have left, or after its last start.
 UNTIL_CLOSED = 90
 FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
-CROWDS = {"garbage": 20, "half": 40, "unread": 4, "short": 50, "idle": 60, "greedy": 2}
+CROWDS = {"garbage": 20, "half": 40, "unread": 4, "short": 50, "idle": 60, "greedy": 2, "calls": 60}
 
 
 class Host:

@@ -49,7 +49,7 @@ class EchoServer {
       auto io = kj::setupAsyncIo();
       try {
         auto stream = AcceptTls(Wrap(io, UniqueFd(fd)), credentials, "the client",
-                                io.provider->getTimer(), Refuse)
+                                io.provider->getTimer(), {Refuse})
                           .wait(io.waitScope);
         name_ = stream->session().peer_name();
         while (Echo(*stream, io, piece)) {
@@ -337,7 +337,7 @@ TEST(TlsHandshakes, ASilentClientIsGivenUp) {
   // The time is the test's: nobody waits for ten seconds.
   kj::TimerImpl timer(kj::origin<kj::TimePoint>());
   auto accepted = AcceptTls(Wrap(io, UniqueFd(ends[1])), keys.Server(), "the client", timer,
-                            [](kj::AsyncIoStream&, const Error&) { return kj::READY_NOW; });
+                            {[](kj::AsyncIoStream&, const Error&) { return kj::READY_NOW; }});
   EXPECT_FALSE(accepted.poll(io.waitScope));
   timer.advanceTo(kj::origin<kj::TimePoint>() + 9 * kj::SECONDS);
   EXPECT_FALSE(accepted.poll(io.waitScope));

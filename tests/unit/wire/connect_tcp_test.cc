@@ -55,9 +55,10 @@ class Server {
     pollfd hello{fd, POLLIN, 0};
     ::poll(&hello, 1, 20'000);
     try {
-      AcceptTls(WrapSocket(*io.lowLevelProvider, UniqueFd(fd), false), credentials(), "the client",
-                io.provider->getTimer(),
-                [](kj::AsyncIoStream&, const Error&) -> kj::Promise<void> { return kj::READY_NOW; })
+      AcceptTls(
+          WrapSocket(*io.lowLevelProvider, UniqueFd(fd), false), credentials(), "the client",
+          io.provider->getTimer(),
+          {[](kj::AsyncIoStream&, const Error&) -> kj::Promise<void> { return kj::READY_NOW; }})
           .wait(io.waitScope);
     } catch (const kj::Exception&) {
       // The handshake has failed, because the client or the server has refused the other's key.

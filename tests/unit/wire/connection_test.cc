@@ -62,14 +62,14 @@ class ServerThread {
     client_ = UniqueFd(ends[0]);
     thread_ = std::thread([this, reuse, in_turns, fd = ends[1]] {
       auto io = kj::setupAsyncIo();
-      AnswerTurns turns(io.provider->getTimer());
+      LoopTurns turns(io.provider->getTimer());
       auto rows = kj::heap<Rows>(reuse, pool_);
       Rows& impl = *rows;
       Connection connection(WrapSocket(*io.lowLevelProvider, UniqueFd(fd), false), false, pool_,
                             capnp::rpc::twoparty::Side::SERVER,
                             capnp::Capability::Client(wire::Session::Client(kj::mv(rows))));
       impl.SetStream(connection.stream());
-      turns.Note(kOtherJob);
+      turns.Take(kOtherJob, 1).wait(io.waitScope);
       if (in_turns) connection.stream().TakeTurns(turns, kJob);
       connection.OnDisconnect().wait(io.waitScope);
     });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/answer_turns.h"
+#include "wire/loop_turns.h"
 
 #include <gtest/gtest.h>
 #include <kj/async-io.h>
@@ -13,7 +13,7 @@
 namespace graphd {
 namespace {
 
-constexpr size_t kPiece = AnswerTurns::kPieceBytes;
+constexpr size_t kPiece = LoopTurns::kPieceBytes;
 
 // An output whose peer reads everything at once.
 class Recorder final : public kj::AsyncOutputStream {
@@ -56,7 +56,7 @@ class StuckOutput final : public kj::AsyncOutputStream {
   kj::Promise<void> whenWriteDisconnected() override { return kj::NEVER_DONE; }
 };
 
-class AnswerTurnsTest : public ::testing::Test {
+class LoopTurnsTest : public ::testing::Test {
  protected:
   // An answer in parts of these sizes.
   struct Answer {
@@ -86,12 +86,12 @@ class AnswerTurnsTest : public ::testing::Test {
   // The objects that KJ gives are behind pointers because their destructors may throw.
   std::unique_ptr<kj::AsyncIoContext> io_ =
       std::make_unique<kj::AsyncIoContext>(kj::setupAsyncIo());
-  std::unique_ptr<AnswerTurns> turns_ = std::make_unique<AnswerTurns>(io_->provider->getTimer());
+  std::unique_ptr<LoopTurns> turns_ = std::make_unique<LoopTurns>(io_->provider->getTimer());
   std::string order_;
   Clock::time_point began_ = Clock::now();
 };
 
-TEST_F(AnswerTurnsTest, AnAnswerThatWasBegunAloneLeavesTurnsToAJobThatComesLater) {
+TEST_F(LoopTurnsTest, AnAnswerThatWasBegunAloneLeavesTurnsToAJobThatComesLater) {
   const Answer answer({8 * kPiece}), long_answer({1000 * kPiece});
   Recorder first(order_, '1'), later(order_, 'l');
   auto begun = Write(1, first, long_answer).eagerlyEvaluate(nullptr);
@@ -101,7 +101,7 @@ TEST_F(AnswerTurnsTest, AnAnswerThatWasBegunAloneLeavesTurnsToAJobThatComesLater
   EXPECT_TRUE(first.received() == long_answer.all);
 }
 
-TEST_F(AnswerTurnsTest, AllBytesArriveInOrderWhateverTheParts) {
+TEST_F(LoopTurnsTest, AllBytesArriveInOrderWhateverTheParts) {
   const std::vector<std::vector<size_t>> answers = {
       {},
       {0, 0},
@@ -121,9 +121,8 @@ TEST_F(AnswerTurnsTest, AllBytesArriveInOrderWhateverTheParts) {
   }
 }
 
-TEST_F(AnswerTurnsTest, AJobWithOneConnectionGetsAsMuchAsOneWithMany) {
-  turns_->Note(1);
-  turns_->Note(2);
+TEST_F(LoopTurnsTest, AJobWithOneConnectionGetsAsMuchAsOneWithMany) {
+  for (const uint64_t job : {1, 2}) turns_->Take(job, 1).wait(io_->waitScope);
   const Answer answer({8 * kPiece});
   std::vector<std::unique_ptr<Recorder>> outputs;
   kj::Vector<kj::Promise<void>> many;
@@ -139,7 +138,7 @@ TEST_F(AnswerTurnsTest, AJobWithOneConnectionGetsAsMuchAsOneWithMany) {
   for (const auto& output : outputs) EXPECT_TRUE(output->received() == answer.all);
 }
 
-TEST_F(AnswerTurnsTest, AJobOfTwiceTheWeightGetsTwiceAsMuch) {
+TEST_F(LoopTurnsTest, AJobOfTwiceTheWeightGetsTwiceAsMuch) {
   const Answer answer({60 * kPiece});
   Recorder light(order_, 'l'), heavy(order_, 'h');
   auto first = Write(JobShare(1, 1), light, answer);
@@ -150,7 +149,7 @@ TEST_F(AnswerTurnsTest, AJobOfTwiceTheWeightGetsTwiceAsMuch) {
   first.wait(io_->waitScope);
 }
 
-TEST_F(AnswerTurnsTest, NobodyWaitsForAPeerThatDoesNotRead) {
+TEST_F(LoopTurnsTest, NobodyWaitsForAPeerThatDoesNotRead) {
   const Answer answer({4 * kPiece});
   StuckOutput stuck;
   Recorder other(order_, 'o');
@@ -160,7 +159,7 @@ TEST_F(AnswerTurnsTest, NobodyWaitsForAPeerThatDoesNotRead) {
   EXPECT_FALSE(never.poll(io_->waitScope));
 }
 
-TEST_F(AnswerTurnsTest, AConnectionThatIsClosedWhileItWaitsTakesNoTurn) {
+TEST_F(LoopTurnsTest, AConnectionThatIsClosedWhileItWaitsTakesNoTurn) {
   const Answer answer({4 * kPiece});
   Recorder closed(order_, 'c'), other(order_, 'o');
   auto first = Write(2, other, answer);
@@ -169,7 +168,7 @@ TEST_F(AnswerTurnsTest, AConnectionThatIsClosedWhileItWaitsTakesNoTurn) {
   EXPECT_EQ(order_, "oooo");
 }
 
-TEST_F(AnswerTurnsTest, ThePeerIsNotWaitedForWhileAnAnswerWaitsForItsTurn) {
+TEST_F(LoopTurnsTest, ThePeerIsNotWaitedForWhileAnAnswerWaitsForItsTurn) {
   const Answer answer({5 * kPiece}), long_answer({600 * kPiece});
   Recorder light(order_, 'l'), heavy(order_, 'h');
   auto other = Write(JobShare(1, 1), heavy, long_answer).eagerlyEvaluate(nullptr);
@@ -179,6 +178,36 @@ TEST_F(AnswerTurnsTest, ThePeerIsNotWaitedForWhileAnAnswerWaitsForItsTurn) {
   const auto end = Clock::now();
   ASSERT_GE(std::ranges::count(order_, 'h'), 200) << "it has waited";
   EXPECT_LT(end - began, (end - start) / 2);
+}
+
+TEST_F(LoopTurnsTest, StrangersGetNoMoreThanTheirPartOfTheLoop) {
+  const JobShare strangers = LoopTurns::ShareOfStrangers("uid 1000");
+  const auto start = Clock::now();
+  int64_t turns = 0;
+  for (; SecondsSince(start) < 0.5; turns++) {
+    turns_->Take(strangers, LoopTurns::kMessageCost).wait(io_->waitScope);
+  }
+  const double most =
+      LoopTurns::kStrangersBurst / LoopTurns::kMessageCost +
+      LoopTurns::kStrangersPerSecond / LoopTurns::kMessageCost * SecondsSince(start);
+  EXPECT_LE(static_cast<double>(turns), most + 1);
+  EXPECT_GE(turns, 100) << "they are served";
+}
+
+TEST_F(LoopTurnsTest, AJobDoesNotWaitForStrangersThatWait) {
+  constexpr auto kMuch = static_cast<size_t>(100 * LoopTurns::kStrangersPerSecond);
+  const JobShare strangers = LoopTurns::ShareOfStrangers("uid 1000");
+  turns_->Take(strangers, kMuch).wait(io_->waitScope);
+  auto waiting = turns_->Take(strangers, 1);
+  EXPECT_FALSE(waiting.poll(io_->waitScope));
+  const Answer answer({8 * kPiece});
+  Recorder to(order_, 'j');
+  for (const uint64_t job : {1, 2}) {
+    turns_->Take(job, 1).wait(io_->waitScope);
+    Write(job, to, answer).wait(io_->waitScope);
+  }
+  EXPECT_EQ(order_.size(), 16U);
+  EXPECT_FALSE(waiting.poll(io_->waitScope));
 }
 
 }  // namespace

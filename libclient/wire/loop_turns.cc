@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/answer_turns.h"
+#include "wire/loop_turns.h"
 
 #include <kj/vector.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace graphd {
+namespace {
+
+// The time for which strangers without credit wait at least, which is the resolution of the timer.
+constexpr auto kStrangersPause = 1 * kj::MILLISECONDS;
+
+}  // namespace
 
 // The rest of an answer: the parts from `part` on, without the first `at` bytes of that one.
-struct AnswerTurns::Rest {
+struct LoopTurns::Rest {
   using Parts = kj::ArrayPtr<const kj::ArrayPtr<const kj::byte>>;
 
   Rest(Parts all, Clock::time_point& the_began) : parts(all), began(the_began) {}
@@ -36,15 +43,14 @@ struct AnswerTurns::Rest {
   size_t part = 0, at = 0;
 };
 
-kj::Promise<void> AnswerTurns::Write(const JobShare& job, kj::AsyncOutputStream& to,
-                                     Clock::time_point& began, Rest::Parts answer) {
+kj::Promise<void> LoopTurns::Write(const JobShare& job, kj::AsyncOutputStream& to,
+                                   Clock::time_point& began, Rest::Parts answer) {
   auto rest = kj::heap<Rest>(answer, began);
   auto written = WriteRest(job, to, *rest);
   return written.attach(kj::mv(rest));
 }
 
-kj::Promise<void> AnswerTurns::WriteRest(const JobShare& job, kj::AsyncOutputStream& to,
-                                         Rest& rest) {
+kj::Promise<void> LoopTurns::WriteRest(const JobShare& job, kj::AsyncOutputStream& to, Rest& rest) {
   size_t bytes = 0;
   auto piece = rest.Next(bytes);
   if (bytes == 0) return kj::READY_NOW;
@@ -57,41 +63,66 @@ kj::Promise<void> AnswerTurns::WriteRest(const JobShare& job, kj::AsyncOutputStr
       .then([this, job, &to, &rest] { return WriteRest(job, to, rest); });
 }
 
-kj::Promise<void> AnswerTurns::Take(const JobShare& job, size_t bytes) {
-  Note(job);
-  if (!gives_turns_ && recent_.is_alone()) return kj::READY_NOW;
+JobShare LoopTurns::ShareOfStrangers(const std::string& who) {
+  return {kStrangers | std::hash<std::string>()(who)};
+}
+
+kj::Promise<void> LoopTurns::Take(const JobShare& job, size_t bytes) {
+  recent_.Note(job.job);
+  const bool is_stranger = job.job >= kStrangers;
+  if (giver_ == Giver::kIdle && !is_stranger && recent_.is_alone()) return kj::READY_NOW;
   auto turn = kj::newPromiseAndFulfiller<void>();
   waiting_.Put(job, std::make_shared<Waiting>(Waiting{kj::mv(turn.fulfiller), bytes}));
-  if (!gives_turns_) {
-    // If memory has run out, the next answer tries again.
-    giving_ = kj::evalNow([this] { return GiveTurns(); }).eagerlyEvaluate([this](kj::Exception&&) {
-      gives_turns_ = false;
-    });
-  }
+  if (giver_ == Giver::kIdle || (giver_ == Giver::kSleeps && !is_stranger)) WakeGiver();
   return kj::mv(turn.promise);
 }
 
-// Gives turns, one after another, until nobody waits.
-kj::Promise<void> AnswerTurns::GiveTurns() {
-  gives_turns_ = GiveTurn();
-  if (!gives_turns_) return kj::READY_NOW;
-  // A timer fires only after the event loop has looked for events.
-  return timer_.afterDelay(0 * kj::NANOSECONDS).then([this] { return GiveTurns(); });
+void LoopTurns::WakeGiver() {
+  // If memory has run out, the next message or answer tries again.
+  giving_ = kj::evalNow([this] { return GiveTurns(); }).eagerlyEvaluate([this](kj::Exception&&) {
+    giver_ = Giver::kIdle;
+  });
 }
 
-// Returns false if nobody waits.
-bool AnswerTurns::GiveTurn() {
-  while (!waiting_.empty()) {
-    const uint64_t job = waiting_.Next();
+// Gives turns, one after another, until nobody waits.
+kj::Promise<void> LoopTurns::GiveTurns() {
+  auto pause = 0 * kj::NANOSECONDS;
+  if (GiveTurn()) {
+    giver_ = Giver::kGives;
+  } else if (!waiting_.empty()) {
+    giver_ = Giver::kSleeps;
+    pause = kStrangersPause;
+  } else {
+    giver_ = Giver::kIdle;
+    return kj::READY_NOW;
+  }
+  // A timer fires only after the event loop has looked for events.
+  return timer_.afterDelay(pause).then([this] { return GiveTurns(); });
+}
+
+// Returns false if nobody waits who may have a turn.
+bool LoopTurns::GiveTurn() {
+  AddCredit();
+  const auto may_run = [&](uint64_t job) { return job < kStrangers || credit_ > 0; };
+  while (true) {
+    const uint64_t job = waiting_.Next(may_run);
+    if (job == waiting_.kNone) return false;
     const std::shared_ptr<Waiting> next = waiting_.Front(job);
     const auto turn = waiting_.Begin(job, /*again=*/false);
     const bool is_connected = next->turn->isWaiting();
     waiting_.End(turn, is_connected ? static_cast<double>(next->bytes) : 0);
     if (!is_connected) continue;
+    if (job >= kStrangers) credit_ -= static_cast<double>(next->bytes);
     next->turn->fulfill();
     return true;
   }
-  return false;
+}
+
+void LoopTurns::AddCredit() {
+  const auto now = Clock::now();
+  const double seconds = std::chrono::duration<double>(now - credited_).count();
+  credit_ = std::min(kStrangersBurst, credit_ + seconds * kStrangersPerSecond);
+  credited_ = now;
 }
 
 }  // namespace graphd
