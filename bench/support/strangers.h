@@ -13,7 +13,7 @@ namespace graphd::bench {
 // is opened again when the daemon has closed it. Used by one thread.
 class Strangers {
  public:
-  // From now on, the calling thread belongs to user 65534 if it belonged to root.
+  // Makes the calling thread belong to user 65534 if it belongs to root.
   Strangers(uint16_t port, size_t connections);
   // Sends what the daemon takes now, on each connection, and reads what it has answered. Returns
   // the number of bytes that were read.

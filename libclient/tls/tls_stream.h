@@ -52,7 +52,7 @@ class TlsStream final : public kj::AsyncIoStream {
   kj::Promise<void> closing_ = nullptr;  // sends the last alert
 };
 
-// What a server does during a handshake.
+// The functions that a server's handshake calls.
 struct TlsAccept {
   // May answer a client that does not speak TLS.
   kj::Function<kj::Promise<void>(kj::AsyncIoStream&, const Error&)> refuse;

@@ -32,7 +32,8 @@ class LoopTurns {
   static constexpr size_t kPieceBytes = size_t{128} << 10;
   // The cost of handling a message, beside that of its bytes.
   static constexpr size_t kMessageCost = kPieceBytes;
-  // What strangers may do in a second, and what they may do at once if they did nothing before.
+  // The cost of what strangers may do in a second, and of what they may do at once if they did
+  // nothing before.
   static constexpr double kStrangersPerSecond = 8192.0 * kMessageCost;
   static constexpr double kStrangersBurst = 0.1 * 4 * kStrangersPerSecond;
 
