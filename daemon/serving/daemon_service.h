@@ -8,9 +8,9 @@
 #include "daemon/access/access_rules.h"
 #include "daemon/serving/server_status.h"
 #include "daemon/serving/service_context.h"
-#include "wire/loop_turns.h"
 #include "wire/connection.h"
 #include "wire/graphd.capnp.h"
+#include "wire/loop_turns.h"
 
 namespace graphd {
 
