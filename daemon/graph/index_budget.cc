@@ -36,6 +36,27 @@ MemoryLimit IndexBudget::available() const {
   return found;
 }
 
+bool IndexBudget::CouldEverTake(uint64_t bytes) const {
+  return bytes <= AddSizes(available().bytes, *used_);
+}
+
+void IndexBudget::Add(const std::shared_ptr<EdgeIndexes>& indexes) {
+  const MutexLock lock(mutex_);
+  all_.push_back(indexes);
+}
+
+std::vector<std::shared_ptr<EdgeIndexes>> IndexBudget::All() {
+  const MutexLock lock(mutex_);
+  std::vector<std::shared_ptr<EdgeIndexes>> all;
+  std::erase_if(all_, [&](const std::weak_ptr<EdgeIndexes>& each) {
+    auto indexes = each.lock();
+    if (indexes == nullptr) return true;
+    all.push_back(std::move(indexes));
+    return false;
+  });
+  return all;
+}
+
 void IndexBudget::Check(uint64_t needed, const std::string& what) const {
   const MemoryLimit limit = available();
   CheckMemory(needed, limit, what,

@@ -16,19 +16,13 @@
 namespace graphd {
 namespace {
 
-// The derived arrays of all partitions; any of them may be destroyed earlier. Filled before it is
-// used.
-using AllIndexes = std::vector<std::weak_ptr<EdgeIndexes>>;
-
 // Drops derived arrays that were not used for a while, partition by partition, until `bytes` are
 // available or none is left.
-void DropIdleIndexes(const AllIndexes& all, uint64_t bytes,
-                     const ServedGraph::IndexMemory& memory) {
-  for (const auto& each : all) {
-    const std::shared_ptr<EdgeIndexes> indexes = each.lock();
+void DropIdleIndexes(uint64_t bytes, const ServedGraph::IndexMemory& memory) {
+  for (const std::shared_ptr<EdgeIndexes>& indexes : memory.budget->All()) {
     // The memory of a dropped array that a trainer has mapped is not freed, so more arrays may have
     // to be dropped in another round.
-    for (bool go_on = indexes != nullptr; go_on;) {
+    for (bool go_on = true; go_on;) {
       const uint64_t available = memory.budget->available().bytes;
       if (available >= bytes) return;
       go_on = false;
@@ -44,11 +38,11 @@ void DropIdleIndexes(const AllIndexes& all, uint64_t bytes,
 
 // Builds a derived array. Throws Error(kOverloaded) if there is not enough memory for it.
 EdgeIndexes::Made BuildWithinMemory(const Partition& partition, const EdgeIndexSpec& spec,
-                                    const EdgeIndexes::Made& by_source, const AllIndexes& all,
+                                    const EdgeIndexes::Made& by_source,
                                     const ServedGraph::IndexMemory& memory) {
   const std::string what = StrCat("the ", spec.ToString(), ", partition ", partition.id());
   const uint64_t bytes = EstimateEdgeIndexBytes(partition, spec);
-  DropIdleIndexes(all, bytes, memory);
+  if (memory.budget->CouldEverTake(bytes)) DropIdleIndexes(bytes, memory);
   memory.budget->Check(bytes, what);
   const auto start = Clock::now();
   auto made = BuildEdgeIndex(partition, spec, by_source);
@@ -95,7 +89,6 @@ ServedGraph::ServedGraph(std::vector<std::shared_ptr<const Partition>> partition
   GRAPHD_CHECK(!partitions_.empty(), "a daemon serves at least one partition");
   meta_ = partitions_[0]->shared_meta();
   const auto ready = std::make_shared<const Indexes>(std::move(made));
-  const auto all = std::make_shared<AllIndexes>();
   node_owners_ = ShareOwners(meta_->book.nodes(), "node", std::move(made_owners[0]));
   edge_owners_ = ShareOwners(meta_->book.edges(), "edge", std::move(made_owners[1]));
   for (const auto& partition : partitions_) {
@@ -104,9 +97,9 @@ ServedGraph::ServedGraph(std::vector<std::shared_ptr<const Partition>> partition
         partition, [=](const EdgeIndexSpec& spec, const EdgeIndexes::Made& by_source) {
           const auto found = ready->find({partition->id(), spec});
           if (found != ready->end()) return index_memory.budget->Count(found->second);
-          return BuildWithinMemory(*partition, spec, by_source, *all, index_memory);
+          return BuildWithinMemory(*partition, spec, by_source, index_memory);
         });
-    all->push_back(indexes_[id]);
+    index_memory.budget->Add(indexes_[id]);
     std::vector<PageBytes> pages = PagesOf(*partition);
     const std::string most = pages.empty() ? PageKindName(PageKind::kSmall) : pages.front().pages;
     status_.push_back({id, meta_->book.nodes().count_in(id), meta_->book.edges().count_in(id),

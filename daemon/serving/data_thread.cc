@@ -36,11 +36,12 @@ constexpr auto kIdleCheck = 1 * kj::SECONDS;
 // The cost of a step of a TLS handshake, which takes some 0.2 ms.
 constexpr size_t kStepCost = 8 * LoopTurns::kPieceBytes;
 
-// Returns the share of a client in the event loop before it has attached: that of its user on this
-// machine, or of its machine.
+// Returns the share of a client in the event loop before it has attached: that of its certificate,
+// of its user if that is a user of this machine, or of its machine.
 JobShare ShareOf(const Peer& peer) {
-  return LoopTurns::ShareOfStrangers(peer.uid ? StrCat("uid ", *peer.uid)
-                                              : peer.text.substr(0, peer.text.rfind(':')));
+  if (!peer.certificate.empty()) return LoopTurns::ShareOfStrangers("cert " + peer.certificate);
+  if (peer.uid) return LoopTurns::ShareOfStrangers(StrCat("uid ", *peer.uid));
+  return LoopTurns::ShareOfStrangers(peer.text.substr(0, peer.text.rfind(':')));
 }
 
 // Returns a promise that is fulfilled when the connection should be closed, because its client is

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "base/strings.h"
@@ -407,9 +408,14 @@ void TlsSession::ThrowFailure(int ssl_error) {
 }
 
 void TlsSession::ThrowBroken(const std::string& why, std::optional<int> alert) {
-  if (alert) SendAlert(SSL3_AL_FATAL, *alert);
   failure_.emplace(ErrorCode::kUnavailable,
                    StrCat("the TLS connection with ", peer_, " is broken: ", why));
+  if (alert) {
+    try {
+      SendAlert(SSL3_AL_FATAL, *alert);
+    } catch (const std::bad_alloc&) {  // the peer is not told
+    }
+  }
   throw Error(*failure_);
 }
 

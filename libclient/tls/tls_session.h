@@ -59,6 +59,7 @@ class TlsSession {
   // tells it.
   size_t Decrypt(std::span<std::byte> out);
   bool is_closed() const noexcept { return closed_; }
+  bool has_failed() const noexcept { return failure_.has_value(); }
   // Adds to Output() the alert that closes our side of the connection.
   void Close();
 

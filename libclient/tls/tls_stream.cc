@@ -123,6 +123,7 @@ kj::Promise<void> TlsStream::WriteMore(Rest& rest) {
   if (output.empty()) return kj::READY_NOW;
   return socket_->write(output.data(), output.size()).then([this, &rest]() -> kj::Promise<void> {
     session_->Sent();
+    if (session_->has_failed()) SendAlert();
     if (rest.is_done()) return kj::READY_NOW;
     return WriteMore(rest);
   });

@@ -64,12 +64,13 @@ kj::Promise<void> LoopTurns::WriteRest(const JobShare& job, kj::AsyncOutputStrea
 }
 
 JobShare LoopTurns::ShareOfStrangers(const std::string& who) {
-  return {kStrangers | std::hash<std::string>()(who)};
+  return {kStrangers | (std::hash<std::string>()(who) >> 2)};  // never FairQueue's kNone
 }
 
 kj::Promise<void> LoopTurns::Take(const JobShare& job, size_t bytes) {
-  recent_.Note(job.job);
   const bool is_stranger = job.job >= kStrangers;
+  // A job is alone also beside strangers who do not wait at the moment.
+  if (!is_stranger) recent_.Note(job.job);
   if (giver_ == Giver::kIdle && !is_stranger && recent_.is_alone()) return kj::READY_NOW;
   auto turn = kj::newPromiseAndFulfiller<void>();
   waiting_.Put(job, std::make_shared<Waiting>(Waiting{kj::mv(turn.fulfiller), bytes}));

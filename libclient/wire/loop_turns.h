@@ -23,9 +23,10 @@ namespace graphd {
 // waits for a slow peer.
 //
 // Clients that have not attached are strangers. Those of a user or a machine count as one job. All
-// together get at most a quarter of the loop's time, even if no job needs the rest: the processor
-// may be needed by other threads. Only a burst of 0.1 s is not slowed down, so that the trainers of
-// a job attach at full speed. Belongs to the thread of the event loop.
+// together get about a quarter of the loop's time at most, even if no job needs the rest: the
+// processor may be needed by other threads. Only a burst of 0.1 s is not slowed down, so that the
+// trainers of a job attach at full speed. What is not a message, such as opening and closing a
+// connection, needs no turn. Belongs to the thread of the event loop.
 class LoopTurns {
  public:
   // The bytes of a piece. They take about 30 us to send, and fit into a socket's buffer.
@@ -47,7 +48,7 @@ class LoopTurns {
 
   // Notes that the job uses the event loop, and returns a promise that is fulfilled when it may use
   // it for something that costs as much as sending `bytes`. Fulfilled at once for a job while
-  // nobody else has used the event loop lately.
+  // no other job has used the event loop lately, and no stranger waits.
   kj::Promise<void> Take(const JobShare& job, size_t bytes);
   // Sends an answer in pieces, and waits for a turn of the job before each while other jobs have
   // used the event loop lately. `began` is the time since which the peer is waited for: the time

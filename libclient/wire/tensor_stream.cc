@@ -134,7 +134,7 @@ bool TensorStream::MayRead(size_t bytes) const {
 }
 
 kj::Promise<void> TensorStream::AwaitTurn(size_t bytes) {
-  return turns_ == nullptr ? kj::READY_NOW : turns_->Take(share_, LoopTurns::kMessageCost + bytes);
+  return turns_->Take(share_, LoopTurns::kMessageCost + bytes);
 }
 
 kj::Promise<void> TensorStream::AwaitMemory(size_t bytes) {
@@ -222,12 +222,14 @@ kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> TensorStream::tryReadMessage(
               KJ_REQUIRE(bytes <= admitted_message_bytes_, "message exceeds the size limit", bytes,
                          admitted_message_bytes_);
               in.bytes = bytes;
-              const bool may_read = AsKj([&] { return MayRead(bytes); });
-              if (may_read && turns_ == nullptr) return ReadWords(in, options, fd_space);
-              auto ready = may_read ? kj::READY_NOW : AwaitMemory(bytes);
-              return ready.then([this, bytes] { return AwaitTurn(bytes); })
-                  .then(
-                      [this, options, fd_space, &in] { return ReadWords(in, options, fd_space); });
+              // Between MayRead and ReadWords, nothing may happen that takes memory.
+              auto read = [this, options, fd_space, &in]() -> kj::Promise<Result> {
+                if (AsKj([&] { return MayRead(in.bytes); }))
+                  return ReadWords(in, options, fd_space);
+                return AwaitMemory(in.bytes).then(
+                    [this, options, fd_space, &in] { return ReadWords(in, options, fd_space); });
+              };
+              return turns_ == nullptr ? read() : AwaitTurn(bytes).then(kj::mv(read));
             });
       })
       .attach(kj::mv(incoming));

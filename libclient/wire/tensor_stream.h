@@ -134,7 +134,7 @@ class TensorStream final : public capnp::MessageStream {
   // stream's account.
   const std::shared_ptr<BufferPool>& buffers() const noexcept { return pool_; }
   // Returns for how long the peer has not read the answer that is being written, without the time
-  // for which the answer has waited for turns; zero if no answer is being written.
+  // that its earlier turns have taken to come; zero if no answer is being written.
   Clock::duration StalledFor() const noexcept {
     return writes_ == 0 ? Clock::duration::zero() : Clock::now() - write_began_;
   }
@@ -175,7 +175,8 @@ class TensorStream final : public capnp::MessageStream {
   // will be.
   bool MayRead(size_t bytes) const;
   kj::Promise<void> AwaitMemory(size_t bytes);
-  // Waits for a turn in which a message of so many bytes may be received and handled.
+  // Waits for a turn in which a message of so many bytes may be received and handled. Call after
+  // TakeTurns.
   kj::Promise<void> AwaitTurn(size_t bytes);
   // Reads the words that follow the message's head.
   kj::Promise<MaybeMessage> ReadWords(Incoming& in, capnp::ReaderOptions options,

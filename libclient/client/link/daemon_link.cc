@@ -35,9 +35,9 @@ constexpr auto kLongestRetry = kFirstRetry * 100;
 // wait for it.
 constexpr auto kLongestConnect = std::chrono::milliseconds(2000);
 
-// The time in which a ping must be answered. Even a busy daemon answers it at once, because a ping
-// needs no work.
-constexpr auto kPingLimit = std::chrono::milliseconds(2000);
+// The time in which a ping must be answered. It needs no work, but at a busy daemon it waits for
+// the job's turn, behind large messages of the same job.
+constexpr auto kPingLimit = std::chrono::milliseconds(5000);
 
 // The time in which the daemon must accept the last counts of reads.
 constexpr auto kLastReadsLimit = std::chrono::milliseconds(500);

@@ -48,9 +48,14 @@ class EchoServer {
     thread_ = std::thread([this, credentials, piece, fd = ends[1]] {
       auto io = kj::setupAsyncIo();
       try {
-        auto stream = AcceptTls(Wrap(io, UniqueFd(fd)), credentials, "the client",
-                                io.provider->getTimer(), {Refuse})
-                          .wait(io.waitScope);
+        auto stream =
+            AcceptTls(Wrap(io, UniqueFd(fd)), credentials, "the client", io.provider->getTimer(),
+                      {Refuse,
+                       [this] {
+                         turns_++;
+                         return kj::READY_NOW;
+                       }})
+                .wait(io.waitScope);
         name_ = stream->session().peer_name();
         while (Echo(*stream, io, piece)) {
         }
@@ -69,6 +74,11 @@ class EchoServer {
   std::string name() {
     Join();
     return name_;
+  }
+  // Returns how many turns the handshake has taken.
+  int turns() {
+    Join();
+    return turns_;
   }
 
  private:
@@ -96,6 +106,7 @@ class EchoServer {
 
   UniqueFd client_;
   std::string name_, error_;
+  int turns_ = 0;
   std::thread thread_;
 };
 
@@ -156,6 +167,13 @@ TEST(TlsStreams, CarryMessagesOfAllSizes) {
       EXPECT_EQ(client.Echo(message), message) << size << " in pieces of " << piece;
     }
   }
+}
+
+TEST(TlsHandshakes, EachStepOfTheServerTakesATurn) {
+  TestKeys keys("products");
+  EchoServer echo(keys.Server());
+  { Client client(echo.TakeClientEnd(), keys.Client()); }
+  EXPECT_GE(echo.turns(), 2);
 }
 
 TEST(TlsStreams, TheServerKnowsTheClientsName) {

@@ -103,6 +103,24 @@ TEST_F(IndexMemory, AnIndexBeyondTheLimitIsRefusedAndTheErrorNamesTheOption) {
   EXPECT_EQ(budget_->used(), indexes->bytes());
 }
 
+TEST_F(IndexMemory, AnIdleIndexOfAnotherVersionMakesRoom) {
+  const ServedGraph old = Serve(Clock::duration::zero()), next = Serve(Clock::duration::zero());
+  const auto of_old = old.indexes(partition_->id());
+  budget_->SetLimit(EstimateEdgeIndexBytes(*partition_, Alias("a")));
+  of_old->Get(Alias("a"));
+  next.indexes(partition_->id())->Get(Alias("a"));
+  EXPECT_FALSE(of_old->Has(Alias("a")));
+}
+
+TEST_F(IndexMemory, AnIndexThatCanNeverFitDropsNoOther) {
+  const ServedGraph graph = Serve(Clock::duration::zero());
+  const auto indexes = graph.indexes(partition_->id());
+  const uint64_t bytes = indexes->Get(Alias("a"))->size();
+  budget_->SetLimit(std::min(bytes, EstimateEdgeIndexBytes(*partition_, Alias("b"))) - 1);
+  EXPECT_THROW(indexes->Get(Alias("b")), Error);
+  EXPECT_TRUE(indexes->Has(Alias("a")));
+}
+
 TEST_F(IndexMemory, AnIndexCountsUntilNobodyHoldsIt) {
   const ServedGraph graph = Serve(Clock::duration::zero());
   const auto indexes = graph.indexes(partition_->id());
