@@ -180,7 +180,10 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Add(JobMember member, cons
       if (status.role == JobRole::kTrainer && status.rank == member.rank &&
           status.attempt == member.attempt) {
         Throw(ErrorCode::kExists, "rank ", member.rank, " of job ", member.job_id,
-              " is attached already (pid ", status.pid, ")");
+              " is attached already, by ",
+              status.pid != 0 ? StrCat("process ", status.pid) : status.peer,
+              "; if that is gone, because its machine or a link has failed, try again: the daemon "
+              "notices within a minute");
       }
     }
     if (const auto rank = static_cast<size_t>(member.rank); rank < job.left.size()) {

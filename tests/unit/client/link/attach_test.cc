@@ -59,7 +59,7 @@ TEST(Attach, ErrorsOfTheClientNameTheInvalidValue) {
               }),
               HasSubstr("fanout -2"));
   EXPECT_THAT(ErrorOf([&] { Initialize(served.TrainerOptions(Transport::kTcp)); }),
-              HasSubstr("rank 0 of job test is attached already"));
+              HasSubstr("rank 0 of job test is attached already, by "));
 }
 
 TEST(Attach, WrongIpConfigsAreExplained) {
