@@ -17,7 +17,8 @@ namespace graphd {
 namespace {
 
 constexpr size_t kMessageBytes = size_t{700} << 10;
-constexpr size_t kMemory = size_t{2} << 20;  // of which a message of one connection counts twice
+// A message counts twice: for its connection, and for all.
+constexpr size_t kMemory = size_t{2} << 20;
 
 // The server's end of a connection whose client has sent the head of a long message.
 struct Receiving {
