@@ -12,10 +12,10 @@
 #include "daemon/access/access_rules.h"
 #include "daemon/config_error.h"
 #include "daemon/graph/served_graph.h"
+#include "daemon/handshakes/secret_server.h"
+#include "daemon/handshakes/tls_server.h"
 #include "daemon/metrics/metrics_endpoint.h"
 #include "daemon/serving/listener.h"
-#include "daemon/serving/secret_server.h"
-#include "daemon/serving/tls_server.h"
 #include "format/load.h"
 #include "format/load_part_config.h"
 

@@ -21,8 +21,9 @@ namespace graphd {
 // otherwise the configured version. Takes over the partitions that an earlier process of this
 // service left with the service manager, or loads them from their files. Builds the derived arrays
 // that --index names. Gives all of these to the service manager, and asks it for more time while
-// they are made. Nobody else may use `store` during the call. `progress` is called with the number
-// of bytes that were read from the partitions' files, and with the number of all bytes.
+// they are made. Arrays are built within `index_memory`. Nobody else may use `store` during the
+// call. `progress` is called with the number of bytes that were read from the partitions' files,
+// and with the number of all bytes.
 VersionPtr LoadGraph(const DaemonOptions& options, const ServedGraph::IndexMemory& index_memory,
                      DescriptorStore& store,
                      const std::function<void(uint64_t done, uint64_t total)>& progress);

@@ -3,8 +3,9 @@
 // the 90th percentile of the other job's steps, alone and beside a job with eight or 64
 // connections that asks for as much as it can, or beside 1,000 connections of a user without
 // rights, who asks for the status without a pause. Both jobs use RPC over the Unix socket. The
-// clients of the greedy job run at a lower priority, so that the result shows how the daemon shares
-// its time, not how the kernel does. (Run it as root: other users can only lower priorities.)
+// clients of the greedy job use only the time of the processors that nobody else needs
+// (SCHED_IDLE), so that the result shows how the daemon shares its time, not how the kernel does.
+// `greedy` is how many steps the greedy job makes in a second; without rights, bytes of answers.
 //
 // usage: fair_shares [--apart] [SECONDS [NAME]]
 //   --apart  the daemon has one half of the processors, and the clients have the other half, as if
@@ -13,7 +14,6 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -117,9 +117,8 @@ struct Comparison {
   size_t strangers = 0;  // connections without rights, in the place of the greedy job
 };
 
-// The threads in which strangers' connections are served by their own side.
+// The threads that the connections without rights are divided among.
 constexpr size_t kStrangersThreads = 4;
-constexpr size_t kAnswerBytes = 300;  // about
 
 // Waits until as many trainers of the greedy job run. Ends the program if its process has ended.
 void AwaitTrainers(const Signals& signals, int count) {
@@ -147,7 +146,7 @@ void RunGreedyJobs(const ServedGraph& served, const std::vector<Comparison>& com
         strangers.Send();
         signals.ready++;
         while (signals.wanted == wanted) {
-          signals.steps += strangers.Send() / kAnswerBytes;
+          signals.steps += strangers.Send();
           ::usleep(1000);
         }
       });
@@ -207,8 +206,7 @@ void Run(bool apart, double seconds, const std::string& only) {
     std::fprintf(stderr, "fair_shares: --apart needs two processors\n");
     std::exit(1);
   }
-  // The daemon inherits the priority and the processors.
-  ::setpriority(PRIO_PROCESS, 0, -10);
+  // The daemon inherits the processors.
   if (apart) UseProcessors(0, processors / 2);
   const ServedGraph served(kNodes, kDegree, kColumns);
   if (apart) UseProcessors(processors / 2, processors);

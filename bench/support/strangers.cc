@@ -1,58 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/support/strangers.h"
 
-#include <capnp/message.h>
-#include <capnp/rpc.capnp.h>
-#include <capnp/serialize.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "graphd/error.h"
+#include "tests/support/become_user.h"
+#include "tests/support/call_script.h"
 #include "wire/connection.h"
-#include "wire/graph_messages.h"
 
 namespace graphd::bench {
 namespace {
 
-constexpr uid_t kNobody = 65534;
-constexpr size_t kCalls = 100;
+constexpr int kCalls = 100;
 constexpr size_t kReadBytes = size_t{64} << 10;
 
-void Append(capnp::MessageBuilder& message, std::string& to) {
-  const auto words = capnp::messageToFlatArray(message);
-  const auto bytes = words.asBytes();
-  to.append(reinterpret_cast<const char*>(bytes.begin()), bytes.size());
-}
-
-std::string Bootstrap() {
-  std::string bytes;
-  capnp::MallocMessageBuilder message;
-  message.initRoot<capnp::rpc::Message>().initBootstrap().setQuestionId(0);
-  Append(message, bytes);
-  return bytes;
-}
+// Returns the messages with which a connection begins.
+std::string Bootstrap() { return testing::CallScript().TakeBytes(); }
 
 // Returns the messages that a connection sends again and again: calls of status, and their ends,
 // after which the numbers of the calls may be used again.
 std::string Calls() {
-  std::string calls;
-  for (uint32_t i = 1; i <= kCalls; i++) {
-    capnp::MallocMessageBuilder message;
-    auto call = message.initRoot<capnp::rpc::Message>().initCall();
-    call.setQuestionId(i);
-    call.initTarget().initPromisedAnswer().setQuestionId(0);
-    call.setInterfaceId(capnp::typeId<wire::Daemon>());
-    call.setMethodId(1);  // status
-    WriteHello(call.initParams().getContent().initAs<wire::Daemon::StatusParams>().initHello());
-    Append(message, calls);
+  testing::CallScript script;
+  script.TakeBytes();
+  for (int i = 0; i < kCalls; i++) {
+    script.Status();
+    script.Finish(0);
   }
-  for (uint32_t i = 1; i <= kCalls; i++) {
-    capnp::MallocMessageBuilder message;
-    message.initRoot<capnp::rpc::Message>().initFinish().setQuestionId(i);
-    Append(message, calls);
-  }
-  return calls;
+  return script.TakeBytes();
 }
 
 }  // namespace
@@ -63,11 +38,8 @@ Strangers::Strangers(uint16_t port, size_t connections)
       calls_(Calls()),
       answers_(kReadBytes, '\0'),
       connections_(connections) {
-  // The functions of glibc would change all threads of the process.
-  if (::geteuid() == 0) {
-    ::syscall(SYS_setgroups, 0, nullptr);
-    ::syscall(SYS_setresgid, kNobody, kNobody, kNobody);
-    ::syscall(SYS_setresuid, kNobody, kNobody, kNobody);
+  if (::geteuid() == 0 && !testing::BecomeUser(testing::kNobody)) {
+    ThrowErrno("can't become user", std::to_string(testing::kNobody));
   }
 }
 

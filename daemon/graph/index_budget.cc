@@ -42,18 +42,16 @@ bool IndexBudget::CouldEverTake(uint64_t bytes) const {
 
 void IndexBudget::Add(const std::shared_ptr<EdgeIndexes>& indexes) {
   const MutexLock lock(mutex_);
+  std::erase_if(all_, [](const auto& each) { return each.expired(); });
   all_.push_back(indexes);
 }
 
-std::vector<std::shared_ptr<EdgeIndexes>> IndexBudget::All() {
+std::vector<std::shared_ptr<EdgeIndexes>> IndexBudget::All() const {
   const MutexLock lock(mutex_);
   std::vector<std::shared_ptr<EdgeIndexes>> all;
-  std::erase_if(all_, [&](const std::weak_ptr<EdgeIndexes>& each) {
-    auto indexes = each.lock();
-    if (indexes == nullptr) return true;
-    all.push_back(std::move(indexes));
-    return false;
-  });
+  for (const std::weak_ptr<EdgeIndexes>& each : all_) {
+    if (auto indexes = each.lock()) all.push_back(std::move(indexes));
+  }
   return all;
 }
 

@@ -36,14 +36,14 @@ class IndexBudget {
   // Adds the indexes of a partition, of any version of the graph, to those that All returns.
   void Add(const std::shared_ptr<EdgeIndexes>& indexes);
   // Returns the indexes that exist, in the order in which they were added.
-  std::vector<std::shared_ptr<EdgeIndexes>> All();
+  std::vector<std::shared_ptr<EdgeIndexes>> All() const;
   // Returns the bytes of all arrays that count.
   uint64_t used() const noexcept { return *used_; }
   // Sets the limit. If it is lower than used(), arrays stay, but none is added.
   void SetLimit(uint64_t limit) noexcept { limit_ = limit; }
 
  private:
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::vector<std::weak_ptr<EdgeIndexes>> all_ GRAPHD_GUARDED_BY(mutex_);
   std::atomic<uint64_t> limit_;
   const std::function<MemoryLimit()> available_;

@@ -183,7 +183,7 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Add(JobMember member, cons
               " is attached already, by ",
               status.pid != 0 ? StrCat("process ", status.pid) : status.peer,
               "; if that is gone, because its machine or a link has failed, try again: the daemon "
-              "notices within a minute");
+              "notices within about a minute");
       }
     }
     if (const auto rank = static_cast<size_t>(member.rank); rank < job.left.size()) {

@@ -35,6 +35,7 @@ class DataThread {
   kj::Promise<void> ServeStream(kj::Own<kj::AsyncIoStream> stream, Peer peer,
                                 std::unique_ptr<LivingCertificates::Entry> entry, int number);
 
+  // Returns the turns of the loop, and makes them first. Called on the loop's thread.
   LoopTurns& Turns();
 
   ServiceContext& context_;

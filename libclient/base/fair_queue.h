@@ -107,11 +107,16 @@ class FairQueue {
     // With thousands of jobs, a look at all of them for each item would take longer than the items.
     if (++ends_ < jobs_.size()) return;
     ends_ = 0;
+    const bool are_many = jobs_.size() > kMostRemembered;
     std::erase_if(jobs_, [&](const auto& entry) {
       const Job& other = entry.second;
-      return other.running == 0 && other.waiting.empty() && other.served <= now_;
+      return other.running == 0 && other.waiting.empty() && (are_many || other.served <= now_);
     });
   }
+  // Returns the number of jobs that are remembered: those with items, and idle ones that have had
+  // more than others. Idle ones are forgotten if they are many.
+  static constexpr size_t kMostRemembered = 1024;
+  size_t num_remembered() const noexcept { return jobs_.size(); }
   // Removes all waiting items and passes each to f.
   template <class F>
   void Drain(F&& f) {
@@ -130,7 +135,7 @@ class FairQueue {
     double served = 0;  // costs divided by the weight, from the same origin as now_
     double average = 0;
   };
-  // Idle jobs whose `served` is at most now_ are removed from time to time.
+  // Idle jobs whose `served` is at most now_ are removed from time to time (End).
   std::map<uint64_t, Job> jobs_;
   size_t ends_ = 0;  // since the last removal
   double now_ = 0;   // the largest `served` of a job when its turn began

@@ -469,12 +469,10 @@ std::vector<TensorShare> TensorHost::DescribeAll(
   all.reserve(shares.size());
   while (all.size() < shares.size()) {
     // Calls that look for a share wait for mutex_, so it is not held for thousands of shares.
+    if (!all.empty()) std::this_thread::yield();
     const size_t end = std::min(all.size() + kDescribedAtOnce, shares.size());
-    {
-      const MutexLock lock(mutex_);
-      while (all.size() < end) all.push_back(Describe(*shares[all.size()], meta));
-    }
-    std::this_thread::yield();
+    const MutexLock lock(mutex_);
+    while (all.size() < end) all.push_back(Describe(*shares[all.size()], meta));
   }
   return all;
 }

@@ -24,6 +24,13 @@ auto OrDisconnect(F&& f) {
   }
 }
 
+// Sends what the session has encrypted.
+kj::Promise<void> Flush(TlsSession& session, kj::AsyncIoStream& socket) {
+  const auto output = session.Output();
+  if (output.empty()) return kj::READY_NOW;
+  return socket.write(output.data(), output.size()).then([&session] { session.Sent(); });
+}
+
 std::span<const std::byte> AsBytes(kj::ArrayPtr<const kj::byte> piece) {
   return {reinterpret_cast<const std::byte*>(piece.begin()), piece.size()};
 }
@@ -56,14 +63,10 @@ kj::Promise<size_t> TlsStream::ReadMore(kj::byte* to, size_t min_bytes, size_t m
       });
 }
 
-// Tells the peer why this stream ends, if the socket takes the alert at once.
+// Tells the peer why this stream ends, unless a write is under way, which then calls this again.
 void TlsStream::SendAlert() {
-  if (session_->is_sending()) return;  // an alert in the middle of a record would be garbage
-  const auto alert = session_->Output();
-  if (alert.empty()) return;
-  closing_ = socket_->write(alert.data(), alert.size())
-                 .then([this] { session_->Sent(); })
-                 .eagerlyEvaluate([](kj::Exception&&) {});
+  if (session_->is_sending()) return;
+  closing_ = Flush(*session_, *socket_).eagerlyEvaluate([](kj::Exception&&) {});
 }
 
 kj::Promise<void> TlsStream::write(const void* buffer, size_t size) {
@@ -119,10 +122,7 @@ void TlsStream::EncryptSome(Rest& rest) {
 
 kj::Promise<void> TlsStream::WriteMore(Rest& rest) {
   OrDisconnect([&] { EncryptSome(rest); });
-  const auto output = session_->Output();
-  if (output.empty()) return kj::READY_NOW;
-  return socket_->write(output.data(), output.size()).then([this, &rest]() -> kj::Promise<void> {
-    session_->Sent();
+  return Flush(*session_, *socket_).then([this, &rest]() -> kj::Promise<void> {
     if (session_->has_failed()) SendAlert();
     if (rest.is_done()) return kj::READY_NOW;
     return WriteMore(rest);
@@ -131,12 +131,8 @@ kj::Promise<void> TlsStream::WriteMore(Rest& rest) {
 
 void TlsStream::shutdownWrite() {
   OrDisconnect([&] { session_->Close(); });
-  const auto output = session_->Output();
-  closing_ = socket_->write(output.data(), output.size())
-                 .then([this] {
-                   session_->Sent();
-                   socket_->shutdownWrite();
-                 })
+  closing_ = Flush(*session_, *socket_)
+                 .then([this] { socket_->shutdownWrite(); })
                  .eagerlyEvaluate([](kj::Exception&&) {});  // the peer has gone already
 }
 
@@ -154,11 +150,7 @@ kj::Exception Failed(const Error& error) {
   return {kj::Exception::Type::FAILED, __FILE__, __LINE__, kj::heapString(error.what())};
 }
 
-kj::Promise<void> Flush(Accepting& a) {
-  const auto output = a.session->Output();
-  if (output.empty()) return kj::READY_NOW;
-  return a.socket->write(output.data(), output.size()).then([&a] { a.session->Sent(); });
-}
+kj::Promise<void> Flush(Accepting& a) { return Flush(*a.session, *a.socket); }
 
 kj::Promise<void> Refuse(Accepting& a, const Error& error) {
   auto told = a.speaks_tls ? Flush(a) : a.how.refuse(*a.socket, error);

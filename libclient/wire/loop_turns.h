@@ -33,10 +33,12 @@ class LoopTurns {
   static constexpr size_t kPieceBytes = size_t{128} << 10;
   // The cost of handling a message, beside that of its bytes.
   static constexpr size_t kMessageCost = kPieceBytes;
+  // The cost of what a loop does in a second, roughly.
+  static constexpr double kCostPerSecond = 32768.0 * kPieceBytes;
   // The cost of what strangers may do in a second, and of what they may do at once if they did
   // nothing before.
-  static constexpr double kStrangersPerSecond = 8192.0 * kMessageCost;
-  static constexpr double kStrangersBurst = 0.1 * 4 * kStrangersPerSecond;
+  static constexpr double kStrangersPerSecond = kCostPerSecond / 4;
+  static constexpr double kStrangersBurst = kCostPerSecond / 10;
 
   // Returns the share of the strangers whom a text identifies.
   static JobShare ShareOfStrangers(const std::string& who);

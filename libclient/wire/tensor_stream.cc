@@ -133,14 +133,12 @@ bool TensorStream::MayRead(size_t bytes) const {
   return account->used() == 0 && (bytes <= kAlwaysRead || account->CanTake(bytes, 1));
 }
 
-kj::Promise<void> TensorStream::AwaitTurn(size_t bytes) {
-  return turns_->Take(share_, LoopTurns::kMessageCost + bytes);
-}
-
-kj::Promise<void> TensorStream::AwaitMemory(size_t bytes) {
-  return timer_->afterDelay(kMemoryPause).then([this, bytes]() -> kj::Promise<void> {
-    if (AsKj([&] { return MayRead(bytes); })) return kj::READY_NOW;
-    return AwaitMemory(bytes);
+kj::Promise<TensorStream::MaybeMessage> TensorStream::ReadWhenThereIsMemory(
+    Incoming& in, capnp::ReaderOptions options, kj::ArrayPtr<kj::AutoCloseFd> fd_space) {
+  // ReadWords takes the memory in the same event in which MayRead has looked for it.
+  if (AsKj([&] { return MayRead(in.bytes); })) return ReadWords(in, options, fd_space);
+  return timer_->afterDelay(kMemoryPause).then([this, &in, options, fd_space] {
+    return ReadWhenThereIsMemory(in, options, fd_space);
   });
 }
 
@@ -222,14 +220,11 @@ kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> TensorStream::tryReadMessage(
               KJ_REQUIRE(bytes <= admitted_message_bytes_, "message exceeds the size limit", bytes,
                          admitted_message_bytes_);
               in.bytes = bytes;
-              // Between MayRead and ReadWords, nothing may happen that takes memory.
-              auto read = [this, options, fd_space, &in]() -> kj::Promise<Result> {
-                if (AsKj([&] { return MayRead(in.bytes); }))
-                  return ReadWords(in, options, fd_space);
-                return AwaitMemory(in.bytes).then(
-                    [this, options, fd_space, &in] { return ReadWords(in, options, fd_space); });
-              };
-              return turns_ == nullptr ? read() : AwaitTurn(bytes).then(kj::mv(read));
+              if (turns_ == nullptr) return ReadWhenThereIsMemory(in, options, fd_space);
+              return turns_->Take(share_, LoopTurns::kMessageCost + bytes)
+                  .then([this, options, fd_space, &in] {
+                    return ReadWhenThereIsMemory(in, options, fd_space);
+                  });
             });
       })
       .attach(kj::mv(incoming));

@@ -174,10 +174,9 @@ class TensorStream final : public capnp::MessageStream {
   // Returns whether there is memory to read a message. Throws Error(kOverloaded) if there never
   // will be.
   bool MayRead(size_t bytes) const;
-  kj::Promise<void> AwaitMemory(size_t bytes);
-  // Waits for a turn in which a message of so many bytes may be received and handled. Call after
-  // TakeTurns.
-  kj::Promise<void> AwaitTurn(size_t bytes);
+  // Waits until MayRead, and calls ReadWords.
+  kj::Promise<MaybeMessage> ReadWhenThereIsMemory(Incoming& in, capnp::ReaderOptions options,
+                                                  kj::ArrayPtr<kj::AutoCloseFd> fd_space);
   // Reads the words that follow the message's head.
   kj::Promise<MaybeMessage> ReadWords(Incoming& in, capnp::ReaderOptions options,
                                       kj::ArrayPtr<kj::AutoCloseFd> fd_space);

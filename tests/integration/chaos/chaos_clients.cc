@@ -10,9 +10,6 @@
 // read. short: attaches and calls, and dies at any point. idle: nothing at all. greedy: attached,
 // as many reads of many rows as the daemon takes. calls: not attached, as many calls of status as
 // the daemon takes. Prints how many connections were made.
-#include <capnp/message.h>
-#include <capnp/rpc.capnp.h>
-#include <capnp/serialize.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -31,75 +28,13 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "base/strings.h"
+#include "tests/support/call_script.h"
 #include "wire/connection.h"
-#include "wire/graph_messages.h"
 
 namespace graphd {
 namespace {
 
 constexpr size_t kThreads = 4;
-
-// A client's stream of messages: question 0 is the bootstrap interface, 1 is attach.
-class Script {
- public:
-  Script() {
-    Add([](capnp::rpc::Message::Builder message) { message.initBootstrap().setQuestionId(0); });
-  }
-  void Attach(const std::string& job) {
-    Call<wire::Daemon::AttachParams>(capnp::typeId<wire::Daemon>(), 0, 0, -1,
-                                     [&](wire::Daemon::AttachParams::Builder params) {
-                                       WriteHello(params.initHello());
-                                       auto member = params.initMember();
-                                       member.setJobId(job);
-                                       member.setWorldSize(1);
-                                     });
-  }
-  void Status() {
-    Call<wire::Daemon::StatusParams>(capnp::typeId<wire::Daemon>(), 1, 0, -1,
-                                     [](auto params) { WriteHello(params.initHello()); });
-  }
-  void Slice(int part, int64_t rows) {
-    Call<wire::Session::SliceParams>(capnp::typeId<wire::Session>(), 2, 1, 3,
-                                     [&](wire::Session::SliceParams::Builder params) {
-                                       params.setPart(part);
-                                       params.setName("orig_id");
-                                       params.setCount(rows);
-                                     });
-  }
-  // Lets the daemon forget the call before the latest `behind` ones.
-  void Finish(uint32_t behind) {
-    Add([&](capnp::rpc::Message::Builder message) {
-      message.initFinish().setQuestionId(next_ - 1 - behind);
-    });
-  }
-  // Returns the bytes of the messages since the last call.
-  std::string TakeBytes() { return std::exchange(bytes_, {}); }
-
- private:
-  template <class Fill>
-  void Add(Fill&& fill) {
-    capnp::MallocMessageBuilder message;
-    fill(message.initRoot<capnp::rpc::Message>());
-    const auto words = capnp::messageToFlatArray(message);
-    const auto bytes = words.asBytes();
-    bytes_.append(reinterpret_cast<const char*>(bytes.begin()), bytes.size());
-  }
-  template <class Params, class Fill>
-  void Call(uint64_t interface, uint16_t method, uint32_t target, int field, Fill&& fill) {
-    Add([&](capnp::rpc::Message::Builder message) {
-      auto call = message.initCall();
-      call.setQuestionId(next_++);
-      auto answer = call.initTarget().initPromisedAnswer();
-      answer.setQuestionId(target);
-      if (field >= 0) answer.initTransform(1)[0].setGetPointerField(static_cast<uint16_t>(field));
-      call.setInterfaceId(interface);
-      call.setMethodId(method);
-      fill(call.initParams().getContent().initAs<Params>());
-    });
-  }
-  uint32_t next_ = 1;
-  std::string bytes_;
-};
 
 std::string RandomBytes(CounterRng& random, size_t size) {
   std::string bytes(size, '\0');
@@ -121,7 +56,7 @@ struct Target {
 // A connection that a thread keeps open, with what it is still to send.
 struct Client {
   ClientSocket socket;
-  Script script;
+  testing::CallScript script;
   std::string left;  // bytes to be sent
   Clock::time_point end;
 };
@@ -145,7 +80,7 @@ void Begin(const std::string& kind, int part, CounterRng& random, const std::str
            Client& client) {
   if (kind == "idle" || kind == "calls") return;
   if (kind == "garbage") return Send(client, RandomBytes(random, 1 + random.Below(4096)));
-  Script& script = client.script;
+  testing::CallScript& script = client.script;
   if (kind == "unread") {
     for (int i = 0; i < 500; i++) script.Status();
     return Send(client, script.TakeBytes());

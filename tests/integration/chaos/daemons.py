@@ -3,10 +3,13 @@
 
 import collections
 import contextlib
+import json
 import os
 import signal
 import subprocess
 import time
+
+from harness import BIN, GRAPHCTL, SLOW, free_ports, partition
 
 
 def memory_of(pid):
@@ -95,3 +98,35 @@ class Daemon:
 
     def descriptors(self):
         return descriptors_of(self.pid)
+
+
+@contextlib.contextmanager
+def ring_server(folder):
+    """Serves a ring whose files are in `folder`, over TCP on loopback and the Unix socket. Yields the
+    daemon and the TCP port. After a failure, prints the end of the daemon's log."""
+    partition(folder, 1)
+    port, = free_ports(1)
+    with open(folder + "/ip.txt", "w") as out:
+        out.write(f"127.0.0.1 {port}\n")
+    daemon = Daemon([os.path.join(BIN, "graphd"), "--server_name", "ring", "--part_config",
+                     folder + "/ring.json", "--part_id", "0", "--listen", f"127.0.0.1:{port}",
+                     "--runtime_dir", folder + "/run", "--state_dir", folder + "/state"],
+                    folder + "/log")
+    daemon.start()
+    try:
+        yield daemon, port
+    except BaseException:
+        print(tail(daemon.log))
+        raise
+    finally:
+        if not daemon.ended():
+            daemon.kill()
+
+
+def ask_ring_server(folder):
+    """Returns what `graphctl server status --json` says about the daemon of ring_server; {} if it
+    prints nothing."""
+    done = subprocess.run([GRAPHCTL, "server", "status", "--server_name", "ring", "--json",
+                           "--runtime_dir", folder + "/run", "--ip_config", folder + "/ip.txt"],
+                          capture_output=True, text=True, timeout=60 * SLOW)
+    return json.loads(done.stdout)[0] if done.stdout else {}

@@ -7,7 +7,6 @@ as many descriptors as before, no jobs, and about as much memory.
 """
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -15,8 +14,8 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "launch"))
-from daemons import Daemon, tail
-from harness import BIN, GRAPHCTL, SLOW, free_ports, partition, wait_until
+from daemons import ask_ring_server, ring_server
+from harness import BIN, wait_until
 
 CLIENTS = os.path.join(BIN, "..", "tests", "chaos_clients")
 TRIM_SECONDS = 100  # a daemon looks for memory to give back at least every minute
@@ -34,35 +33,19 @@ def main():
     parser.add_argument("--clients", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="graphd-clients-") as scratch:
-        partition(scratch, 1)
-        port, = free_ports(1)
-        with open(scratch + "/ip.txt", "w") as out:
-            out.write(f"127.0.0.1 {port}\n")
-        socket = f"{scratch}/run/ring/{port}.sock"
-        daemon = Daemon([os.path.join(BIN, "graphd"), "--server_name", "ring", "--part_config",
-                         scratch + "/ring.json", "--part_id", "0", "--listen",
-                         f"127.0.0.1:{port}", "--runtime_dir", scratch + "/run", "--state_dir",
-                         scratch + "/state"], scratch + "/log")
-        daemon.start()
-        try:
-            check(daemon, scratch, port, socket, options)
-        except BaseException:
-            print(tail(daemon.log))
-            raise
-        finally:
-            if not daemon.ended():
-                daemon.kill()
+    with (tempfile.TemporaryDirectory(prefix="graphd-clients-") as scratch,
+          ring_server(scratch) as (daemon, port)):
+        check(daemon, scratch, port, options)
 
 
-def check(daemon, scratch, port, socket, options):
+def check(daemon, scratch, port, options):
+    socket = f"{scratch}/run/ring/{port}.sock"
+
     def status():
-        line = [GRAPHCTL, "server", "status", "--server_name", "ring", "--json", "--runtime_dir",
-                scratch + "/run", "--ip_config", scratch + "/ip.txt"]
-        done = subprocess.run(line, capture_output=True, text=True, timeout=30 * SLOW)
-        return json.loads(done.stdout)[0]["status"] if done.returncode == 0 else None
+        return ask_ring_server(scratch).get("status")
 
     wait_until("the daemon", lambda: os.path.exists(socket) and status())
+
     def has_no_jobs():
         answer = status()  # nothing while the daemon has too many connections
         return answer is not None and answer["jobs"] == []

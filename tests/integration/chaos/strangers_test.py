@@ -3,7 +3,6 @@
 """1,000 connections of a user without rights ask for the status without a pause. Other users are
 served meanwhile, and no thread of the daemon counts as hanging. Needs root."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -12,8 +11,8 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "launch"))
-from daemons import Daemon, tail
-from harness import BIN, GRAPHCTL, SLOW, free_ports, partition, wait_until
+from daemons import ask_ring_server, ring_server, tail
+from harness import BIN, SLOW, wait_until
 
 CONNECTIONS = 1000
 SECONDS = 15
@@ -26,33 +25,15 @@ def main():
         raise SystemExit("this test runs clients of another user: run it as root")
     with tempfile.TemporaryDirectory(prefix="graphd-strangers-") as scratch:
         os.chmod(scratch, 0o755)
-        partition(scratch, 1)
-        port, = free_ports(1)
-        with open(scratch + "/ip.txt", "w") as out:
-            out.write(f"127.0.0.1 {port}\n")
-        daemon = Daemon([os.path.join(BIN, "graphd"), "--server_name", "ring", "--part_config",
-                         scratch + "/ring.json", "--part_id", "0", "--listen",
-                         f"127.0.0.1:{port}", "--runtime_dir", scratch + "/run", "--state_dir",
-                         scratch + "/state"], scratch + "/log")
-        daemon.start()
-        try:
+        with ring_server(scratch) as (daemon, port):
             check(daemon, scratch, port)
-        except BaseException:
-            print(tail(daemon.log))
-            raise
-        finally:
-            if not daemon.ended():
-                daemon.kill()
 
 
 def check(daemon, scratch, port):
     def ask():
         """Returns how long the status takes to come."""
         begin = time.monotonic()
-        line = [GRAPHCTL, "server", "status", "--server_name", "ring", "--json", "--runtime_dir",
-                scratch + "/run", "--ip_config", scratch + "/ip.txt"]
-        done = subprocess.run(line, capture_output=True, text=True, timeout=60 * SLOW)
-        answer = json.loads(done.stdout)[0] if done.stdout else {"error": done.stderr}
+        answer = ask_ring_server(scratch)
         assert "status" in answer, answer
         return time.monotonic() - begin
 

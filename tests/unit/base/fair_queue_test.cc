@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -96,6 +97,19 @@ TEST(FairQueue, AJobThatComesLaterIsServedAtOnceButGetsNoArrears) {
   int of_second = 0;
   for (int i = 0; i < 100; i++) of_second += Serve(queue, costs) == 2 ? 1 : 0;
   EXPECT_NEAR(of_second, 50, 3);
+}
+
+TEST(FairQueue, JobsThatCameOnceAreNotRememberedWithoutBound) {
+  Queue queue;
+  size_t most = 0;
+  queue.Put(0, 0);
+  for (uint64_t job = 1; job < 20'000; job++) {
+    queue.Put(job, 0);
+    queue.End(queue.Begin(job, false), 1);
+    most = std::max(most, queue.num_remembered());
+  }
+  EXPECT_LE(most, 2 * Queue::kMostRemembered + 2);
+  EXPECT_EQ(queue.Next(), 0U);
 }
 
 TEST(FairQueue, JobsThatMayNotRunArePassedOver) {

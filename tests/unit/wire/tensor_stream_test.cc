@@ -23,7 +23,8 @@ constexpr size_t kMemory = size_t{2} << 20;
 // The server's end of a connection whose client has sent the head of a long message.
 struct Receiving {
   Receiving(kj::AsyncIoContext& io, const std::shared_ptr<BufferPool>& pool,
-            const std::shared_ptr<MemoryAccount>& all, LoopTurns& turns, const JobShare& share) {
+            const std::shared_ptr<MemoryAccount>& all, LoopTurns& turns, const JobShare& share)
+      : account(std::make_shared<MemoryAccount>("a connection", all)) {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()) != 0) {
       ThrowErrno("no socket pair", "");
@@ -31,8 +32,7 @@ struct Receiving {
     client = UniqueFd(ends[0]);
     socket = WrapSocket(*io.lowLevelProvider, UniqueFd(ends[1]), false);
     stream = std::make_unique<TensorStream>(*socket, nullptr, pool, kMemory, kMemory, true);
-    stream->SetMemory(std::make_shared<MemoryAccount>("a connection", all),
-                      io.provider->getTimer());
+    stream->SetMemory(account, io.provider->getTimer());
     stream->Admit(nullptr);
     stream->TakeTurns(turns, share);
     const std::array<uint32_t, 2> head{0, kMessageBytes / sizeof(capnp::word)};
@@ -40,6 +40,7 @@ struct Receiving {
     message = stream->tryReadMessage(nullptr, {}, nullptr).ignoreResult().eagerlyEvaluate(nullptr);
   }
 
+  const std::shared_ptr<MemoryAccount> account;
   UniqueFd client;
   kj::Own<kj::AsyncIoStream> socket;
   std::unique_ptr<TensorStream> stream;
@@ -67,6 +68,12 @@ TEST(TensorStreamMemory, MessagesThatWaitedForTurnsTakeNoMoreThanThereIs) {
   timer.afterDelay(100 * kj::MILLISECONDS).wait(io.waitScope);
   EXPECT_GE(all->used(), kMessageBytes);
   EXPECT_LT(all->used(), 2 * kMessageBytes) << "there is memory for one";
+  // The others look for memory at the same times.
+  std::erase_if(many, [](const auto& each) { return each->account->used() > 0; });
+  EXPECT_EQ(many.size(), 3U);
+  timer.afterDelay(100 * kj::MILLISECONDS).wait(io.waitScope);
+  EXPECT_GE(all->used(), kMessageBytes);
+  EXPECT_LT(all->used(), 2 * kMessageBytes) << "there is memory for one of the others";
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -14,6 +13,7 @@
 
 #include "base/directory.h"
 #include "base/strings.h"
+#include "tests/support/become_user.h"
 #include "tests/unit/format/scratch_directory.h"
 #include "wire/connection.h"
 
@@ -25,7 +25,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr uid_t kNobody = 65534;
+using testing::kNobody;
 
 // A folder with a socket, which everyone can reach. The test is run as root.
 class TrustedUsers : public ::testing::Test {
@@ -46,8 +46,7 @@ class TrustedUsers : public ::testing::Test {
     ASSERT_EQ(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
               0);
     std::thread([&] {
-      // The functions of glibc would change all threads of the process.
-      ASSERT_EQ(::syscall(SYS_setresuid, user, user, user), 0);
+      ASSERT_TRUE(testing::BecomeUser(user));
       ASSERT_EQ(::listen(listener_.get(), 8), 0);
     }).join();
   }

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,11 +12,12 @@
 #include <thread>
 
 #include "graphd/error.h"
+#include "tests/support/become_user.h"
 
 namespace graphd::ctl {
 namespace {
 
-constexpr uid_t kNobody = 65534;
+using testing::kNobody;
 
 // A process that sleeps until it is killed, at the latest when this object is destroyed.
 class Sleeper {
@@ -82,9 +82,8 @@ TEST(JobProcess, OfAnotherUserIsDenied) {
   ASSERT_EQ(::geteuid(), 0U) << "the test must be run as root";
   const Sleeper sleeper;
   std::optional<ErrorCode> refusal;
-  // Only this thread changes its user.
   std::thread([&] {
-    ASSERT_EQ(::syscall(SYS_setresuid, kNobody, kNobody, kNobody), 0);
+    ASSERT_TRUE(testing::BecomeUser(kNobody));
     refusal = Refusal(sleeper.pid(), kNobody);
   }).join();
   EXPECT_EQ(refusal, ErrorCode::kDenied);

@@ -11,11 +11,10 @@
 #include "client/checkpoints/manifest.h"
 #include "daemon/checkpoints/checkpoint_making.h"
 #include "format/load.h"
-#include "format/load_part_config.h"
-#include "format/partitioner.h"
 #include "graphd/checkpoint.h"
 #include "tests/support/raw_client.h"
 #include "tests/support/served_graph_fixture.h"
+#include "tests/unit/format/one_partition.h"
 
 namespace graphd::testing {
 namespace {
@@ -125,13 +124,7 @@ TEST_F(CheckpointBounds, ClientsListAllCheckpoints) {
 class UnfinishedCheckpoints : public ::testing::Test {
  protected:
   UnfinishedCheckpoints() {
-    PartitionOptions options;
-    options.graph_name = "g";
-    options.num_parts = 1;
-    options.method = PartMethod::kRandom;
-    options.output = scratch_.path();
-    const PartConfig config =
-        LoadPartConfig(PartitionGraph(HomogeneousGraph(100, {{0, 1}}), options).part_config);
+    const PartConfig config = WriteOnePartition(HomogeneousGraph(100, {{0, 1}}), scratch_.path());
     graph_ = std::make_shared<const ServedGraph>(
         std::vector<std::shared_ptr<const Partition>>{LoadPartition(config, 0)});
     store::TensorHost::Options hosting;

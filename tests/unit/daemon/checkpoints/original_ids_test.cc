@@ -10,8 +10,7 @@
 
 #include "base/file.h"
 #include "format/load.h"
-#include "format/load_part_config.h"
-#include "format/partitioner.h"
+#include "tests/unit/format/one_partition.h"
 #include "tests/unit/format/raw_graph_samples.h"
 #include "tests/unit/format/scratch_directory.h"
 
@@ -23,13 +22,8 @@ constexpr int64_t kNodes = 300'000;  // more than are written at once
 class OriginalIdsFile : public ::testing::Test {
  protected:
   OriginalIdsFile() {
-    PartitionOptions options;
-    options.graph_name = "g";
-    options.num_parts = 1;
-    options.method = PartMethod::kRandom;
-    options.output = scratch_.path();
-    partition_ = LoadPartition(
-        LoadPartConfig(PartitionGraph(HomogeneousGraph(kNodes, {{0, 1}}), options).part_config), 0);
+    partition_ =
+        LoadPartition(WriteOnePartition(HomogeneousGraph(kNodes, {{0, 1}}), scratch_.path()), 0);
     TensorShare share{};
     share.part = 0;
     share.info.spec.policy = TensorPolicy::kNode;

@@ -11,8 +11,7 @@
 #include "base/strings.h"
 #include "daemon/graph/hop_job.h"
 #include "format/load.h"
-#include "format/load_part_config.h"
-#include "format/partitioner.h"
+#include "tests/unit/format/one_partition.h"
 #include "tests/unit/format/raw_graph_samples.h"
 #include "tests/unit/format/scratch_directory.h"
 
@@ -22,14 +21,8 @@ namespace {
 class HopBounds : public ::testing::Test {
  protected:
   HopBounds() {
-    PartitionOptions options;
-    options.graph_name = "g";
-    options.num_parts = 1;
-    options.method = PartMethod::kRandom;
-    options.output = scratch_.path();
-    const PartConfig config =
-        LoadPartConfig(PartitionGraph(HomogeneousGraph(100, {{0, 1}}), options).part_config);
-    partition_ = LoadPartition(config, 0);
+    partition_ =
+        LoadPartition(WriteOnePartition(HomogeneousGraph(100, {{0, 1}}), scratch_.path()), 0);
     indexes_ = std::make_shared<EdgeIndexes>(partition_);
   }
   // Makes the job of hop_ with so much memory for clients.

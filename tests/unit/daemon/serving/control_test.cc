@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include "graphd/dist_graph.h"
 #include "graphd/dist_tensor.h"
 #include "graphd/sparse_optim.h"
+#include "tests/support/become_user.h"
 #include "tests/support/error_of.h"
 #include "tests/support/served_graph_fixture.h"
 #include "wire/ip_config.h"
@@ -30,7 +30,6 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 constexpr std::chrono::milliseconds kLimit{20000};
-constexpr uid_t kNobody = 65534;
 const std::vector<int64_t> kSomeNodes = {1, 2, 3};
 
 // Makes a step with an embedding of 16 columns, and waits for the servers.
@@ -280,10 +279,7 @@ TEST(ControlByOthers, NeedsTheRightToOperate) {
     ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
   }
   std::thread([&] {
-    // The functions of glibc would change all threads of the process.
-    ASSERT_EQ(::syscall(SYS_setgroups, 0, nullptr), 0);
-    ASSERT_EQ(::syscall(SYS_setresgid, kNobody, kNobody, kNobody), 0);
-    ASSERT_EQ(::syscall(SYS_setresuid, kNobody, kNobody, kNobody), 0);
+    ASSERT_TRUE(BecomeUser(kNobody));
     const auto control = ControlClient::ConnectUnix(served.socket_path(0), kLimit);
     EXPECT_EQ(control->Status().state, "ready");
     for (const std::string& error : {ErrorOf([&] { control->Drain(true, "mallory", ""); }),

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <functional>
@@ -15,6 +14,7 @@
 #include "graphd/checkpoint.h"
 #include "graphd/dist_graph.h"
 #include "graphd/dist_tensor.h"
+#include "tests/support/become_user.h"
 #include "tests/support/served_graph_fixture.h"
 #include "wire/ip_config.h"
 
@@ -25,23 +25,13 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr uid_t kNobody = 65534;
-
-// Gives only the calling thread the identity of another user. The functions of glibc would change
-// all threads of the process.
-bool BecomeNobody() {
-  return ::syscall(SYS_setgroups, 0, nullptr) == 0 &&
-         ::syscall(SYS_setresgid, kNobody, kNobody, kNobody) == 0 &&
-         ::syscall(SYS_setresuid, kNobody, kNobody, kNobody) == 0;
-}
-
 // Runs `action` as another user, in a thread whose sockets and threads are that user's; returns
 // what it threw.
 std::string ErrorAsNobody(const std::function<void()>& action) {
   EXPECT_EQ(::geteuid(), 0U) << "the test changes its user, so it must be run as root";
   std::string text = "no error";
   std::thread([&] {
-    ASSERT_TRUE(BecomeNobody());
+    ASSERT_TRUE(BecomeUser(kNobody));
     try {
       action();
     } catch (const Error& error) {

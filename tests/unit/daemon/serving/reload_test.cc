@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -16,6 +15,7 @@
 #include "base/strings.h"
 #include "client/link/control.h"
 #include "graphd/dist_graph.h"
+#include "tests/support/become_user.h"
 #include "tests/support/served_graph_fixture.h"
 
 namespace graphd::testing {
@@ -27,7 +27,6 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr std::chrono::milliseconds kReloadLimit{20000};
-constexpr uid_t kReader = 65534;
 
 class Reload : public ::testing::Test {
  protected:
@@ -79,10 +78,7 @@ class Reload : public ::testing::Test {
     EXPECT_EQ(::geteuid(), 0U) << "the test changes its user, so it must be run as root";
     std::string text;
     std::thread([&] {
-      // The functions of glibc would change all threads of the process.
-      ASSERT_EQ(::syscall(SYS_setgroups, 0, nullptr), 0);
-      ASSERT_EQ(::syscall(SYS_setresgid, kReader, kReader, kReader), 0);
-      ASSERT_EQ(::syscall(SYS_setresuid, kReader, kReader, kReader), 0);
+      ASSERT_TRUE(BecomeUser(kNobody));
       try {
         text = f();
       } catch (const Error& error) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/serving/secret_server.h"
+#include "daemon/handshakes/secret_server.h"
 
 #include <utility>
 
-#include "daemon/serving/abort_plaintext.h"
+#include "daemon/handshakes/abort_plaintext.h"
 #include "tls/secret_handshake.h"
 
 namespace graphd {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/serving/tls_server.h"
+#include "daemon/handshakes/tls_server.h"
 
 #include <kj/debug.h>
 
 #include <utility>
 
 #include "base/strings.h"
-#include "daemon/serving/abort_plaintext.h"
+#include "daemon/handshakes/abort_plaintext.h"
 #include "tls/tls_stream.h"
 
 namespace graphd {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/serving/abort_plaintext.h"
+#include "daemon/handshakes/abort_plaintext.h"
 
 #include <capnp/message.h>
 #include <capnp/rpc.capnp.h>
