@@ -97,10 +97,10 @@ class Graphd {
   const std::function<void()> ask_to_stop_;     // any thread may call it
   const std::function<void()> keep_new_graph_;  // likewise
   bool hangup_while_loading_ = false;
-  bool was_terminated_ = false;                      // by SIGTERM
-  std::optional<Reloader> reloader_;                 // exists while the daemon serves
-  std::optional<GraphSwitcher> switcher_;            // likewise
-  Drain* drain_ = nullptr;                           // likewise
+  bool was_terminated_ = false;            // by SIGTERM
+  std::optional<Reloader> reloader_;       // exists while the daemon serves
+  std::optional<GraphSwitcher> switcher_;  // likewise
+  Drain* drain_ = nullptr;                 // likewise
   // Shared by all versions of the graph.
   const std::shared_ptr<IndexBudget> index_budget_;
   DescriptorStore store_;  // used only by the loading thread while it loads

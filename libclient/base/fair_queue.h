@@ -105,7 +105,7 @@ class FairQueue {
     of.served += cost / of.weight - turn.charged;
     of.average += kSmoothing * (cost - of.average);
     // With thousands of jobs, a look at all of them for each item would take longer than the items.
-    if (++ends_ < jobs_.size()) return;
+    if (++ends_ < jobs_.size() / 2) return;
     ends_ = 0;
     const bool are_many = jobs_.size() > kMostRemembered;
     std::erase_if(jobs_, [&](const auto& entry) {
