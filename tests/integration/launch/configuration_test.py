@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import unittest
 
-from harness import BIN, DEADLINE, GRAPHCTL, SLOW, GraphctlTest, wait_until
+from harness import BIN, DEADLINE, GRAPHCTL, SLOW, GraphctlTest, partition, wait_until
 
 SERVER = ("--server_name", "ring")
 
@@ -171,6 +171,27 @@ class Configuration(GraphctlTest):
         self.assert_refused(self.graphctl("config", "check", self.file), 2, f"{self.file}:5: ")
         self.assertEqual(self.read("log"), log)
         self.attach_a_tool()
+
+    def test_a_switch_needs_room_for_the_indexes_of_both_versions(self):
+        for folder in ("large", "next"):
+            os.mkdir(self.path(folder))
+            partition(self.path(folder), 2, nodes=100_000)
+        self.lines[0] = f'part_config = "{self.path("large/ring.json")}"'
+        here = (*SERVER, "--ip_config", "ip.txt")
+        index = 'index = ["out:_E"]'
+        self.start_daemon(index)
+        shown = json.loads(self.succeed("server", "status", *here, "--json"))
+        needed = sum(part["index_bytes"] for part in shown[0]["status"]["partitions"])
+        self.assertGreater(needed, 1 << 20)
+        switch = ("server", "switch", self.path("next/ring.json"), *here)
+        for memory, is_enough in ((needed * 3 // 2, False), (needed * 5 // 2, True)):
+            self.configure(index, f"index_memory = {memory}")
+            self.succeed("server", "reload", *SERVER)
+            done = self.graphctl(*switch)
+            if is_enough:
+                self.assertEqual(done.returncode, 0, done.stderr)
+            else:
+                self.assert_refused(done, 6, "give graphd a larger --index_memory")
 
     def test_files_that_a_user_may_not_read_do_not_count_as_changed(self):
         self.start_daemon('allow_operate = ["all"]')

@@ -65,10 +65,10 @@ def write_raw_graph(directory, nodes=60):
             out.write(text)
 
 
-def partition(directory, parts, name="ring"):
+def partition(directory, parts, name="ring", nodes=60):
     """Partitions a ring into `directory`, as <name>.json."""
     raw = os.path.join(directory, "raw_graph_" + name)
-    write_raw_graph(raw)
+    write_raw_graph(raw, nodes)
     subprocess.run([GRAPHCTL, "partition", "--input", raw, "--graph_name", name, "--num_parts",
                     str(parts), "--part_method", "random", "--output", directory],
                    check=True, capture_output=True, timeout=DEADLINE)

@@ -15,21 +15,19 @@
 #include "base/file.h"
 #include "base/strings.h"
 #include "client/link/control.h"
+#include "tests/support/call_script.h"
 #include "tests/support/served_graph_fixture.h"
 #include "wire/connection.h"
-#include "wire/graph_messages.h"
 
 namespace graphd::testing {
 namespace {
 
 using Daemons = std::vector<std::vector<int>>;
 
-// Writes all of a message, unless the daemon stops reading for a second. Returns whether it did.
-bool WriteMessage(int fd, capnp::MessageBuilder& message) {
-  const auto words = capnp::messageToFlatArray(message);
-  const auto bytes = words.asBytes();
+// Writes all bytes, unless the daemon stops reading for a second. Returns whether it did.
+bool WriteBytes(int fd, const std::string& bytes) {
   for (size_t at = 0; at < bytes.size();) {
-    const ssize_t written = ::write(fd, bytes.begin() + at, bytes.size() - at);
+    const ssize_t written = ::write(fd, bytes.data() + at, bytes.size() - at);
     if (written > 0) {
       at += static_cast<size_t>(written);
       continue;
@@ -80,7 +78,9 @@ TEST_F(UnattachedLimits, AShortMessageThatClaimsALongListClosesTheConnection) {
   call.setInterfaceId(capnp::typeId<wire::Daemon>());
   capnp::AnyStruct::Builder target = call.initTarget().initPromisedAnswer();
   target.getPointerSection()[0].initAs<capnp::List<capnp::Void>>(100'000'000);
-  ASSERT_TRUE(WriteMessage(fd.get(), message));
+  const auto words = capnp::messageToFlatArray(message);
+  const auto bytes = words.asBytes();
+  ASSERT_TRUE(WriteBytes(fd.get(), {reinterpret_cast<const char*>(bytes.begin()), bytes.size()}));
   EXPECT_TRUE(IsClosed(fd.get(), 10));
 }
 
@@ -95,20 +95,11 @@ TEST_F(UnattachedLimits, UnreadAnswersTakeLittleMemory) {
   constexpr uint32_t kCalls = 200'000;
   const uint64_t before = ResidentBytes();
   const UniqueFd fd = Connect();
-  capnp::MallocMessageBuilder bootstrap;
-  bootstrap.initRoot<capnp::rpc::Message>().initBootstrap().setQuestionId(0);
-  ASSERT_TRUE(WriteMessage(fd.get(), bootstrap));
+  CallScript script;
   uint32_t sent = 0;
   for (bool reads = true; reads && sent < kCalls; sent++) {
-    capnp::MallocMessageBuilder message;
-    auto call = message.initRoot<capnp::rpc::Message>().initCall();
-    call.setQuestionId(sent + 1);
-    call.initTarget().initPromisedAnswer().setQuestionId(0);
-    call.setInterfaceId(capnp::typeId<wire::Daemon>());
-    call.setMethodId(1);  // status
-    auto params = call.initParams().getContent().initAs<wire::Daemon::StatusParams>();
-    WriteHello(params.initHello());
-    reads = WriteMessage(fd.get(), message);
+    script.Status();
+    reads = WriteBytes(fd.get(), script.TakeBytes());
   }
   EXPECT_LT(sent, kCalls) << "the daemon never stopped reading";
   EXPECT_LT(ResidentBytes(), before + (uint64_t{32} << 20));
