@@ -25,7 +25,7 @@ std::string Calls() {
   script.TakeBytes();
   for (int i = 0; i < kCalls; i++) {
     script.Status();
-    script.Finish(0);
+    script.Finish(script.last_question());
   }
   return script.TakeBytes();
 }

@@ -50,7 +50,7 @@ JobDecision Decide(const std::vector<JobHost>& hosts, uint32_t own, uint32_t num
   const JobHost* const mine = FindHost(hosts, own);
   const JobHost* const lead = FindHost(hosts, 0);
   if (!mine || !lead) return {};
-  const JobDecision restart{JobDecision::Kind::kRestart, 0, 0, "", 0, 0};
+  JobDecision restart{JobDecision::Kind::kRestart, 0, 0, "", 0, 0};
   if (lead->attempt > mine->attempt) return restart;
   if (IsAway(*lead, own)) return {};
   const JobHost* const failed = FirstOf(hosts, [&](const JobHost& host) {

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <capnp/rpc.capnp.h>
-#include <capnp/serialize.h>
 #include <unistd.h>
 
 #include "base/strings.h"
 #include "tests/fuzz/support/daemon_services.h"
 #include "tests/fuzz/support/target.h"
-#include "tests/fuzz/support/wire_input.h"
-#include "wire/graph_messages.h"
+#include "tests/support/call_script.h"
 
 // Sends the bytes to a daemon as a client's stream, from its first byte on. The first byte of the
 // input chooses the client's role and socket, whether it reads answers and whether it waits for
@@ -61,85 +58,21 @@ void ReadInput(std::string_view input) {
 
 namespace {
 
-// A client's stream, made message by message: question 0 is the bootstrap interface, 1 the call of
-// attach, and later questions are calls of the session that attach returns.
-class Stream {
- public:
-  Stream() {
-    Add([](capnp::rpc::Message::Builder message) { message.initBootstrap().setQuestionId(0); });
-  }
-  template <class Params, class Fill>
-  void CallDaemon(uint16_t method, Fill&& fill) {
-    Call<Params>(capnp::typeId<wire::Daemon>(), method, 0, -1, fill);
-  }
-  template <class Params, class Fill>
-  void CallSession(uint16_t method, Fill&& fill) {
-    Call<Params>(capnp::typeId<wire::Session>(), method, 1, kSessionField, fill);
-  }
-  template <class Params, class Fill>
-  void CallAnswer(uint64_t interface, uint16_t method, uint32_t question, Fill&& fill) {
-    Call<Params>(interface, method, question, 0, fill);
-  }
-  uint32_t last_question() const noexcept { return next_ - 1; }
-  void Finish(uint32_t question) {
-    Add([&](capnp::rpc::Message::Builder message) {
-      message.initFinish().setQuestionId(question);
-    });
-  }
-  void Attach(bool wants_segments) {
-    CallDaemon<wire::Daemon::AttachParams>(0, [&](wire::Daemon::AttachParams::Builder params) {
-      WriteHello(params.initHello());
-      auto member = params.initMember();
-      member.setJobId("job");
-      member.setWorldSize(1);
-      params.setWantSegments(wants_segments);
-    });
-  }
-  const std::string& bytes() const noexcept { return bytes_; }
-
- private:
-  static constexpr int kSessionField = 3;  // pointer number of `session` in attach's results
-
-  template <class Fill>
-  void Add(Fill&& fill) {
-    capnp::MallocMessageBuilder message;
-    fill(message.initRoot<capnp::rpc::Message>());
-    bytes_ += Flat(0, message).substr(1);
-  }
-  template <class Params, class Fill>
-  void Call(uint64_t interface, uint16_t method, uint32_t target, int field, Fill&& fill) {
-    Add([&](capnp::rpc::Message::Builder message) {
-      auto call = message.initCall();
-      call.setQuestionId(next_++);
-      auto answer = call.initTarget().initPromisedAnswer();
-      answer.setQuestionId(target);
-      if (field >= 0) answer.initTransform(1)[0].setGetPointerField(static_cast<uint16_t>(field));
-      call.setInterfaceId(interface);
-      call.setMethodId(method);
-      fill(call.initParams().getContent().initAs<Params>());
-    });
-  }
-
-  uint32_t next_ = 1;
-  std::string bytes_;
-};
-
 constexpr uint8_t kIdBytes[] = {1, 0, 0, 0, 2, 0, 0, 0};
 const capnp::Data::Reader kIds(kIdBytes, sizeof kIdBytes);
 
 std::string Strangers() {
-  Stream stream;
-  stream.CallDaemon<wire::Daemon::StatusParams>(
-      1, [](auto params) { WriteHello(params.initHello()); });
+  testing::CallScript stream;
+  stream.Status();
   stream.CallDaemon<wire::Daemon::ShutdownParams>(2, [](auto params) { params.setForce(true); });
   stream.Finish(1);
-  return stream.bytes();
+  return stream.TakeBytes();
 }
 
 std::string Queries() {
   using S = wire::Session;
-  Stream stream;
-  stream.Attach(false);
+  testing::CallScript stream;
+  stream.Attach("job");
   stream.CallSession<S::HopParams>(0, [](S::HopParams::Builder params) {
     auto seeds = params.initSeeds(1)[0];
     seeds.setIds(kIds);
@@ -167,13 +100,13 @@ std::string Queries() {
     params.setMembers(kIds);
   });
   stream.CallSession<S::EdgeIndexParams>(8, [](auto params) { params.initIndex().setKind(0); });
-  return stream.bytes();
+  return stream.TakeBytes();
 }
 
 std::string Tensors() {
   using S = wire::Session;
-  Stream stream;
-  stream.Attach(true);
+  testing::CallScript stream;
+  stream.Attach("job", true);
   const auto shared = DaemonServices::kStandingTables;  // a share of the tensor `shared`
   stream.CallSession<S::OpenTensorParams>(9, [](S::OpenTensorParams::Builder params) {
     auto spec = params.initSpec();
@@ -210,14 +143,14 @@ std::string Tensors() {
   stream.CallSession<S::ListTensorsParams>(18, [](auto) {});
   stream.CallSession<S::PushMemoryParams>(21, [](auto) {});
   stream.CallSession<S::DropTensorParams>(19, [&](auto params) { params.setTable(shared + 1); });
-  return stream.bytes();
+  return stream.TakeBytes();
 }
 
 std::string Checkpoints() {
   using C = wire::Checkpoints;
   const uint64_t id = capnp::typeId<C>(), making = capnp::typeId<wire::Making>();
-  Stream stream;
-  stream.Attach(false);
+  testing::CallScript stream;
+  stream.Attach("job");
   stream.CallSession<wire::Session::CheckpointsParams>(20, [](auto) {});
   const uint32_t service = stream.last_question();
   stream.CallAnswer<C::PrepareParams>(id, 0, service, [](auto params) { params.setName("c"); });
@@ -237,7 +170,7 @@ std::string Checkpoints() {
       id, 6, service, [](auto params) { params.setTable(DaemonServices::kStandingTables); });
   stream.CallAnswer<C::DeleteParams>(id, 4, service, named);
   stream.Finish(prepared);
-  return stream.bytes();
+  return stream.TakeBytes();
 }
 
 }  // namespace

@@ -12,45 +12,51 @@
 
 namespace graphd::testing {
 
-// A client's stream of messages, which begins with the call of the bootstrap interface, question 0.
+// A client's stream, made message by message: question 0 is the bootstrap interface, and the first
+// call is question 1. If it is Attach, calls of the session that attach returns can follow.
 class CallScript {
  public:
   CallScript() {
     Add([](capnp::rpc::Message::Builder message) { message.initBootstrap().setQuestionId(0); });
   }
-  // Attaches; must be the first call, so that it is question 1, in whose answer Slice looks for the
-  // session.
-  void Attach(const std::string& job) {
-    Call<wire::Daemon::AttachParams>(capnp::typeId<wire::Daemon>(), 0, 0, -1,
-                                     [&](wire::Daemon::AttachParams::Builder params) {
-                                       WriteHello(params.initHello());
-                                       auto member = params.initMember();
-                                       member.setJobId(job);
-                                       member.setWorldSize(1);
-                                     });
+  template <class Params, class Fill>
+  void CallDaemon(uint16_t method, Fill&& fill) {
+    Call<Params>(capnp::typeId<wire::Daemon>(), method, 0, -1, fill);
   }
-  void Status() {
-    Call<wire::Daemon::StatusParams>(capnp::typeId<wire::Daemon>(), 1, 0, -1,
-                                     [](auto params) { WriteHello(params.initHello()); });
+  template <class Params, class Fill>
+  void CallSession(uint16_t method, Fill&& fill) {
+    Call<Params>(capnp::typeId<wire::Session>(), method, 1, kSessionField, fill);
   }
-  void Slice(int part, int64_t rows) {
-    Call<wire::Session::SliceParams>(capnp::typeId<wire::Session>(), 2, 1, 3,
-                                     [&](wire::Session::SliceParams::Builder params) {
-                                       params.setPart(part);
-                                       params.setName("orig_id");
-                                       params.setCount(rows);
-                                     });
+  // Calls the capability that is the first result of a question.
+  template <class Params, class Fill>
+  void CallAnswer(uint64_t interface, uint16_t method, uint32_t question, Fill&& fill) {
+    Call<Params>(interface, method, question, 0, fill);
   }
-  // Lets the daemon forget the call before the latest `behind` ones.
-  void Finish(uint32_t behind) {
-    Add([&](capnp::rpc::Message::Builder message) {
-      message.initFinish().setQuestionId(next_ - 1 - behind);
+  void Attach(const std::string& job, bool wants_segments = false) {
+    CallDaemon<wire::Daemon::AttachParams>(0, [&](wire::Daemon::AttachParams::Builder params) {
+      WriteHello(params.initHello());
+      auto member = params.initMember();
+      member.setJobId(job);
+      member.setWorldSize(1);
+      params.setWantSegments(wants_segments);
     });
   }
-  // Returns the bytes of the messages since the last call.
+  void Status() {
+    CallDaemon<wire::Daemon::StatusParams>(1, [](auto params) { WriteHello(params.initHello()); });
+  }
+  uint32_t last_question() const noexcept { return next_ - 1; }
+  // Lets the daemon forget a call.
+  void Finish(uint32_t question) {
+    Add([&](capnp::rpc::Message::Builder message) {
+      message.initFinish().setQuestionId(question);
+    });
+  }
+  // Returns the bytes of the messages since the last call of TakeBytes.
   std::string TakeBytes() { return std::exchange(bytes_, {}); }
 
  private:
+  static constexpr int kSessionField = 3;  // pointer number of `session` in attach's results
+
   template <class Fill>
   void Add(Fill&& fill) {
     capnp::MallocMessageBuilder message;

@@ -61,6 +61,16 @@ struct Client {
   Clock::time_point end;
 };
 
+// Reads rows of a feature.
+void Slice(testing::CallScript& script, int part, int64_t rows) {
+  script.CallSession<wire::Session::SliceParams>(2,
+                                                 [&](wire::Session::SliceParams::Builder params) {
+                                                   params.setPart(part);
+                                                   params.setName("orig_id");
+                                                   params.setCount(rows);
+                                                 });
+}
+
 // Adds bytes to those that are to be sent.
 void Send(Client& client, const std::string& bytes) {
   if (!client.socket.tls) {
@@ -87,11 +97,11 @@ void Begin(const std::string& kind, int part, CounterRng& random, const std::str
   }
   script.Attach(job);
   if (kind == "greedy") {
-    for (uint32_t i = 0; i < kGreedyCalls; i++) script.Slice(part, kGreedyRows);
+    for (uint32_t i = 0; i < kGreedyCalls; i++) Slice(script, part, kGreedyRows);
     return Send(client, script.TakeBytes());
   }
   script.Status();
-  for (int i = 0; i < 5; i++) script.Slice(part, 10);
+  for (int i = 0; i < 5; i++) Slice(script, part, 10);
   std::string bytes = script.TakeBytes();
   if (random.Below(4) != 0 || kind == "half") bytes.resize(1 + random.Below(bytes.size()));
   Send(client, bytes);
@@ -142,14 +152,14 @@ int64_t KeepBusy(const std::string& kind, const Target& target, size_t count, do
         client.end = now + std::chrono::milliseconds(stays ? 60'000 : random.Below(1500));
       }
       if (kind == "greedy" && client.left.empty()) {
-        client.script.Slice(target.part, kGreedyRows);
-        client.script.Finish(kGreedyCalls);
+        Slice(client.script, target.part, kGreedyRows);
+        client.script.Finish(client.script.last_question() - kGreedyCalls);
         Send(client, client.script.TakeBytes());
       }
       if (kind == "calls" && client.left.empty()) {
         for (int i = 0; i < kCallsAtOnce; i++) {
           client.script.Status();
-          client.script.Finish(0);
+          client.script.Finish(client.script.last_question());
         }
         Send(client, client.script.TakeBytes());
       }
