@@ -46,6 +46,12 @@ class CounterRng {
       }
       return product >> 32;
     }
+    return BelowWide(bound);
+  }
+
+ private:
+  // A function of its own, so that the compiler inlines Below.
+  [[gnu::noinline]] uint64_t BelowWide(uint64_t bound) noexcept {
     __extension__ typedef unsigned __int128 Wide;
     Wide product = static_cast<Wide>(Next()) * bound;
     if (static_cast<uint64_t>(product) < bound) {
@@ -57,7 +63,6 @@ class CounterRng {
     return static_cast<uint64_t>(product >> 64);
   }
 
- private:
   uint64_t state_;
 };
 
