@@ -21,12 +21,13 @@ struct LoopTurns::Rest {
 
   Rest(Parts all, Clock::time_point& the_began) : parts(all), began(the_began) {}
 
-  // Takes the next piece off. Sets `bytes` to its size, which is 0 if nothing is left.
-  kj::Array<kj::ArrayPtr<const kj::byte>> Next(size_t& bytes) {
+  // Takes off the next piece, which has at most as many bytes. Sets `bytes` to its size, which is 0
+  // if nothing is left.
+  kj::Array<kj::ArrayPtr<const kj::byte>> Next(size_t most, size_t& bytes) {
     kj::Vector<kj::ArrayPtr<const kj::byte>> piece;
     bytes = 0;
-    while (part < parts.size() && bytes < kPieceBytes) {
-      const size_t end = std::min(parts[part].size(), at + kPieceBytes - bytes);
+    while (part < parts.size() && bytes < most) {
+      const size_t end = std::min(parts[part].size(), at + most - bytes);
       if (end > at) piece.add(parts[part].slice(at, end));
       bytes += end - at;
       at = end;
@@ -37,6 +38,7 @@ struct LoopTurns::Rest {
     }
     return piece.releaseAsArray();
   }
+  bool is_written() const noexcept { return part == parts.size(); }
 
   Parts parts;
   Clock::time_point& began;
@@ -51,30 +53,45 @@ kj::Promise<void> LoopTurns::Write(const JobShare& job, kj::AsyncOutputStream& t
 }
 
 kj::Promise<void> LoopTurns::WriteRest(const JobShare& job, kj::AsyncOutputStream& to, Rest& rest) {
+  const bool now = NeedsNoTurn(job);
   size_t bytes = 0;
-  auto piece = rest.Next(bytes);
+  auto piece = rest.Next(now ? kPieceBytesAlone : kPieceBytes, bytes);
   if (bytes == 0) return kj::READY_NOW;
-  return Take(job, bytes)
-      .then([&to, &rest, asked = Clock::now(), piece = kj::mv(piece)]() mutable {
-        rest.began += Clock::now() - asked;
-        auto written = to.write(piece);
-        return written.attach(kj::mv(piece));
-      })
-      .then([this, job, &to, &rest] { return WriteRest(job, to, rest); });
+  auto write = [&to, piece = kj::mv(piece)]() mutable {
+    auto written = to.write(piece);
+    return written.attach(kj::mv(piece));
+  };
+  auto written = now ? write()
+                     : TakeTurn(job, bytes)
+                           .then([&rest, asked = Clock::now(), write = kj::mv(write)]() mutable {
+                             rest.began += Clock::now() - asked;
+                             return write();
+                           });
+  if (rest.is_written()) return written;
+  return written.then([this, job, &to, &rest] { return WriteRest(job, to, rest); });
 }
 
 JobShare LoopTurns::ShareOfStrangers(const std::string& who) {
   return {kStrangers | (std::hash<std::string>()(who) >> 2)};  // never FairQueue's kNone
 }
 
-kj::Promise<void> LoopTurns::Take(const JobShare& job, size_t bytes) {
-  const bool is_stranger = job.job >= kStrangers;
+// Notes that the job uses the event loop, and returns whether it needs no turn.
+bool LoopTurns::NeedsNoTurn(const JobShare& job) {
+  if (IsStranger(job)) return false;
+  recent_.Note(job.job);
   // A job is alone also beside strangers who do not wait at the moment.
-  if (!is_stranger) recent_.Note(job.job);
-  if (giver_ == Giver::kIdle && !is_stranger && recent_.is_alone()) return kj::READY_NOW;
+  return giver_ == Giver::kIdle && recent_.is_alone();
+}
+
+kj::Promise<void> LoopTurns::Take(const JobShare& job, size_t bytes) {
+  if (NeedsNoTurn(job)) return kj::READY_NOW;
+  return TakeTurn(job, bytes);
+}
+
+kj::Promise<void> LoopTurns::TakeTurn(const JobShare& job, size_t bytes) {
   auto turn = kj::newPromiseAndFulfiller<void>();
   waiting_.Put(job, std::make_shared<Waiting>(Waiting{kj::mv(turn.fulfiller), bytes}));
-  if (giver_ == Giver::kIdle || (giver_ == Giver::kSleeps && !is_stranger)) WakeGiver();
+  if (giver_ == Giver::kIdle || (giver_ == Giver::kSleeps && !IsStranger(job))) WakeGiver();
   return kj::mv(turn.promise);
 }
 

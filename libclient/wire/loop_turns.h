@@ -31,6 +31,8 @@ class LoopTurns {
  public:
   // The bytes of a piece. They take about 30 us to send, and fit into a socket's buffer.
   static constexpr size_t kPieceBytes = size_t{128} << 10;
+  // The bytes of a piece that needs no turn.
+  static constexpr size_t kPieceBytesAlone = 8 * kPieceBytes;
   // The cost of handling a message, beside that of its bytes.
   static constexpr size_t kMessageCost = kPieceBytes;
   // The cost of what a loop does in a second, roughly.
@@ -65,9 +67,12 @@ class LoopTurns {
     size_t bytes;
   };
   struct Rest;
+  bool NeedsNoTurn(const JobShare& job);
+  kj::Promise<void> TakeTurn(const JobShare& job, size_t bytes);
   kj::Promise<void> WriteRest(const JobShare& job, kj::AsyncOutputStream& to, Rest& rest);
   // Registry numbers of jobs are smaller.
   static constexpr uint64_t kStrangers = uint64_t{1} << 63;
+  static bool IsStranger(const JobShare& job) noexcept { return job.job >= kStrangers; }
   enum class Giver { kIdle, kGives, kSleeps };
   void WakeGiver();
   kj::Promise<void> GiveTurns();

@@ -13,7 +13,7 @@
 namespace graphd {
 namespace {
 
-constexpr size_t kPiece = LoopTurns::kPieceBytes;
+constexpr size_t kPiece = LoopTurns::kPieceBytes, kPieceAlone = LoopTurns::kPieceBytesAlone;
 
 // An output whose peer reads everything at once.
 class Recorder final : public kj::AsyncOutputStream {
@@ -22,7 +22,7 @@ class Recorder final : public kj::AsyncOutputStream {
 
   kj::Promise<void> write(const void* buffer, size_t size) override {
     order_ += name_;
-    EXPECT_LE(size, kPiece);
+    EXPECT_LE(size, kPieceAlone);
     received_.append(static_cast<const char*>(buffer), size);
     return kj::READY_NOW;
   }
@@ -33,7 +33,7 @@ class Recorder final : public kj::AsyncOutputStream {
       received_.append(reinterpret_cast<const char*>(piece.begin()), piece.size());
       bytes += piece.size();
     }
-    EXPECT_LE(bytes, kPiece);
+    EXPECT_LE(bytes, kPieceAlone);
     return kj::READY_NOW;
   }
   kj::Promise<void> whenWriteDisconnected() override { return kj::NEVER_DONE; }
@@ -108,8 +108,10 @@ TEST_F(LoopTurnsTest, AllBytesArriveInOrderWhateverTheParts) {
       {1},
       {kPiece},
       {kPiece + 1},
-      {3 * kPiece, 0, 5, kPiece - 5, kPiece},
-      {16, 100, 7 * kPiece + 3, 9, 2 * kPiece},
+      {kPieceAlone},
+      {kPieceAlone + 1},
+      {3 * kPieceAlone, 0, 5, kPieceAlone - 5, kPieceAlone},
+      {16, 100, 7 * kPieceAlone + 3, 9, 2 * kPiece},
   };
   for (const auto& sizes : answers) {
     const Answer answer(sizes);
@@ -117,7 +119,7 @@ TEST_F(LoopTurnsTest, AllBytesArriveInOrderWhateverTheParts) {
     Recorder to(order_, 'a');
     Write(1, to, answer).wait(io_->waitScope);
     EXPECT_TRUE(to.received() == answer.all) << sizes.size() << " parts";
-    EXPECT_EQ(order_.size(), (answer.all.size() + kPiece - 1) / kPiece);
+    EXPECT_EQ(order_.size(), (answer.all.size() + kPieceAlone - 1) / kPieceAlone);
   }
 }
 
@@ -160,6 +162,7 @@ TEST_F(LoopTurnsTest, NobodyWaitsForAPeerThatDoesNotRead) {
 }
 
 TEST_F(LoopTurnsTest, AConnectionThatIsClosedWhileItWaitsTakesNoTurn) {
+  for (const uint64_t job : {1, 2}) turns_->Take(job, 1).wait(io_->waitScope);
   const Answer answer({4 * kPiece});
   Recorder closed(order_, 'c'), other(order_, 'o');
   auto first = Write(2, other, answer);
