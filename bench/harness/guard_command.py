@@ -10,24 +10,26 @@ import subprocess
 import sys
 import tempfile
 
-from harness import files, programs, table
+from harness import files, programs, request_counts, table
 from harness.paths import has, program, shown
 from harness.progress import say
 
 DESCRIPTION = """\
 Compares two builds by the instructions that they execute for a fixed set of kernels: hops, mini-batches
 by each method, walks and negative samples on small graphs, the gathering of rows, requests in messages,
-and updates of embeddings. valgrind counts them, so that the load
-of the machine has no influence. The exit code is 1 if a kernel of BUILD_B takes more than 3 % more
-instructions than in BUILD_A.
+and updates of embeddings; and for hops, reads and pushes that a client requests of a daemon. valgrind
+counts them, so that the load of the machine has no influence. The exit code is 1 if a kernel of BUILD_B
+takes more than 3 % more instructions than in BUILD_A.
 
 Only the benchmark's loop is counted, without the making of the graph, in its second run, when all
-buffers exist. Valgrind shows the programs a processor without AVX-512. Times are those of a run without
+buffers exist; of requests, the instructions of the daemon's process and of the client's, without their
+start. Valgrind shows the programs a processor without AVX-512. Times are those of a run without
 valgrind, and do not influence the exit code."""
 EXAMPLES = """\
 examples:
   bench/guard /tmp/before/build/release build/release
   bench/guard --filter 'MiniBatch/small/uniform' build/release build/release
+  bench/guard --filter 'Request/.*/daemon' /tmp/before/build/release build/release
   bench/guard --save main.json build/release        # counts one build, for later
   bench/guard main.json build/release               # compares with what was saved"""
 
@@ -76,19 +78,27 @@ def kernels(build, pattern, older):
     `older`, the build may lack the programs that were added after it."""
     found, names = {}, []
     for name, all_kernels in KERNELS.items():
-        if older and name != OLDEST and not has(build, [name]):
-            say("bench/guard", f"{shown(build)} has no {name}; its kernels are not compared")
+        if lacks(build, name, older):
             continue
         path = program(build, name)
         those = list(programs.names([path], all_kernels))
         names += those
         if chosen := [each for each in those if re.search(pattern, each)]:
             found[path] = "|".join(f"^{re.escape(each)}$" for each in chosen)
-    if not found:
+    if not found and not any(re.search(pattern, each) for each in request_counts.names()):
+        names += request_counts.names()
         sys.exit(
             f"bench/guard: no kernel matches --filter '{pattern}'; there are: " + ", ".join(names)
         )
     return found
+
+
+def lacks(build, name, older):
+    """Returns whether a build from before there was a program lacks it, and says so."""
+    if not older or name == OLDEST or has(build, [name]):
+        return False
+    say("bench/guard", f"{shown(build)} has no {name}; its kernels are not compared")
+    return True
 
 
 def instructions(path, chosen):
@@ -162,6 +172,8 @@ def measured(build, args, older):
         if not args.no_times:
             for name, seconds in times(path, chosen).items():
                 found[name]["seconds"] = seconds
+    if not lacks(build, request_counts.PROGRAM, older):
+        found |= request_counts.measured(os.path.realpath(build), args.filter, not args.no_times)
     return found
 
 

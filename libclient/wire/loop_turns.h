@@ -54,6 +54,12 @@ class LoopTurns {
   // it for something that costs as much as sending `bytes`. Fulfilled at once for a job while
   // no other job has used the event loop lately, and no stranger waits.
   kj::Promise<void> Take(const JobShare& job, size_t bytes);
+  // Calls a function, which returns a promise, when Take's promise is fulfilled.
+  template <class Function>
+  auto Run(const JobShare& job, size_t bytes, Function&& function) -> decltype(function()) {
+    if (NeedsNoTurn(job)) return function();
+    return TakeTurn(job, bytes).then(kj::fwd<Function>(function));
+  }
   // Sends an answer in pieces, and waits for a turn of the job before each while other jobs have
   // used the event loop lately. `began` is the time since which the peer is waited for: the time
   // that a turn has taken to come is added to it. `to`, `began` and the parts of the answer must

@@ -221,10 +221,10 @@ kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> TensorStream::tryReadMessage(
                          admitted_message_bytes_);
               in.bytes = bytes;
               if (turns_ == nullptr) return ReadWhenThereIsMemory(in, options, fd_space);
-              return turns_->Take(share_, LoopTurns::kMessageCost + bytes)
-                  .then([this, options, fd_space, &in] {
-                    return ReadWhenThereIsMemory(in, options, fd_space);
-                  });
+              return turns_->Run(share_, LoopTurns::kMessageCost + bytes,
+                                 [this, options, fd_space, &in] {
+                                   return ReadWhenThereIsMemory(in, options, fd_space);
+                                 });
             });
       })
       .attach(kj::mv(incoming));
