@@ -48,7 +48,7 @@ class Trainer {
  public:
   Trainer(const ServedGraph& served, const std::string& job, int rank, int world_size)
       : graph_(Initialize(OptionsOf(served, job, rank, world_size))),
-        sums_(DistTensor::Create(graph_, Sums())) {}
+        sums_(DistTensor::Create(graph_, SumsSpec(kRows, kDim))) {}
 
   void SampleHop(int64_t seeds, int fanout) {
     const auto ids = RandomIds(static_cast<size_t>(seeds), kNodes, ++seed_);
@@ -71,15 +71,6 @@ class Trainer {
     options.rank = rank;
     options.world_size = world_size;
     return options;
-  }
-  static TensorSpec Sums() {
-    TensorSpec spec;
-    spec.name = "sums";
-    spec.policy = TensorPolicy::kRange;
-    spec.rows = kRows;
-    spec.row_shape = {kDim};
-    spec.writers = TensorWriters::kMany;
-    return spec;
   }
 
   const DistGraph graph_;

@@ -40,17 +40,12 @@ std::function<void(const std::vector<int64_t>& ids)> RequestOf(std::string_view 
   if (kind == "rows") {
     return [&graph](const std::vector<int64_t>& ids) { graph.ndata("feat").Read(ids); };
   }
-  TensorSpec spec;
-  spec.name = "sums";
-  spec.policy = TensorPolicy::kRange;
-  spec.rows = kRows;
-  spec.row_shape = {kDim};
-  spec.writers = TensorWriters::kMany;
-  return [sums = DistTensor::Create(graph, spec)](const std::vector<int64_t>& ids) {
-    Tensor changes = Tensor::Empty(DType::kFloat32, {static_cast<int64_t>(ids.size()), kDim});
-    std::ranges::fill(changes.as<float>(), 0.01F);
-    sums.Add(ids, changes);
-  };
+  return
+      [sums = DistTensor::Create(graph, SumsSpec(kRows, kDim))](const std::vector<int64_t>& ids) {
+        Tensor changes = Tensor::Empty(DType::kFloat32, {static_cast<int64_t>(ids.size()), kDim});
+        std::ranges::fill(changes.as<float>(), 0.01F);
+        sums.Add(ids, changes);
+      };
 }
 
 void SendRequests(std::string_view kind, size_t size, const Options& options, int requests) {

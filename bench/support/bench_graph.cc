@@ -129,6 +129,16 @@ const DistGraph& LocalGraph(const Shape& shape) {
   });
 }
 
+TensorSpec SumsSpec(int64_t rows, int64_t columns) {
+  TensorSpec spec;
+  spec.name = "sums";
+  spec.policy = TensorPolicy::kRange;
+  spec.rows = rows;
+  spec.row_shape = {columns};
+  spec.writers = TensorWriters::kMany;
+  return spec;
+}
+
 std::vector<int64_t> RandomIds(size_t count, int64_t below, uint64_t seed) {
   CounterRng random(seed);
   std::vector<int64_t> ids(count);

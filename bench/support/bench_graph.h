@@ -8,6 +8,7 @@
 
 #include "graph/partition.h"
 #include "graphd/dist_graph.h"
+#include "graphd/tensor_spec.h"
 
 namespace graphd::bench {
 
@@ -34,6 +35,9 @@ inline constexpr Shape kHubs{200000, 200000, 1, 1, true, 50};
 // Return the graph of one partition, as standalone mode opens it; created once per shape and kept.
 const Partition& LocalPartition(const Shape& shape);
 const DistGraph& LocalGraph(const Shape& shape);
+
+// Returns the spec of a tensor "sums" of floats to whose rows several trainers may add.
+TensorSpec SumsSpec(int64_t rows, int64_t columns);
 
 std::vector<int64_t> RandomIds(size_t count, int64_t below, uint64_t seed);
 

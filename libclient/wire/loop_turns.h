@@ -56,9 +56,9 @@ class LoopTurns {
   kj::Promise<void> Take(const JobShare& job, size_t bytes);
   // Calls a function, which returns a promise, when Take's promise is fulfilled.
   template <class Function>
-  auto Run(const JobShare& job, size_t bytes, Function&& function) -> decltype(function()) {
+  auto Run(const JobShare& job, size_t bytes, Function function) -> decltype(function()) {
     if (NeedsNoTurn(job)) return function();
-    return TakeTurn(job, bytes).then(kj::fwd<Function>(function));
+    return TakeTurn(job, bytes).then(kj::mv(function));
   }
   // Sends an answer in pieces, and waits for a turn of the job before each while other jobs have
   // used the event loop lately. `began` is the time since which the peer is waited for: the time
