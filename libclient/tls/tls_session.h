@@ -36,7 +36,7 @@ class TlsSession {
 
   // Returns room for encrypted bytes from the peer. The caller reports by Received how many came.
   // It may call InputRoom only after Handshake or Decrypt has used all that it could of the earlier
-  // bytes.
+  // bytes, and not after the peer has closed its side (is_closed): later bytes are not used.
   std::span<std::byte> InputRoom();
   void Received(size_t bytes);
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "store/store.h"
+#include "tests/fuzz/support/copy_folder.h"
 #include "tests/fuzz/support/target.h"
 #include "tests/fuzz/support/wire_input.h"
 
@@ -46,7 +47,7 @@ class Remains {
     {
       Store store(Options());
       Use(store, 3);
-      fs::copy(scratch_ + "/now", scratch_ + "/then", fs::copy_options::recursive);
+      CopyFolder(scratch_ + "/now", scratch_ + "/then");
     }
     for (const auto& entry : fs::recursive_directory_iterator(scratch_ + "/then")) {
       const std::string path = entry.path().lexically_relative(scratch_ + "/then");
@@ -58,10 +59,7 @@ class Remains {
   const Files& files() const noexcept { return files_; }
   std::string PathOf(const std::string& file) const { return scratch_ + "/now/" + file; }
   // Puts everything back as it was.
-  void Restore() const {
-    fs::remove_all(scratch_ + "/now");
-    fs::copy(scratch_ + "/then", scratch_ + "/now", fs::copy_options::recursive);
-  }
+  void Restore() const { CopyFolder(scratch_ + "/then", scratch_ + "/now"); }
   store::StoreOptions Options() const {
     store::StoreOptions options;
     options.directory = scratch_ + "/now/store";

@@ -15,6 +15,7 @@
 #include "base/strings.h"
 #include "store/rows/page_db.h"
 #include "store/store.h"
+#include "tests/fuzz/support/copy_folder.h"
 #include "tests/fuzz/support/target.h"
 #include "tests/fuzz/support/wire_input.h"
 
@@ -53,10 +54,7 @@ class Records {
     for (it->SeekToFirst(); it->Valid(); it->Next()) keys_.push_back(it->key().ToString());
   }
 
-  void Restore() const {
-    fs::remove_all(scratch_ + "/now");
-    fs::copy(scratch_ + "/then", scratch_ + "/now", fs::copy_options::recursive);
-  }
+  void Restore() const { CopyFolder(scratch_ + "/then", scratch_ + "/now"); }
   store::StoreOptions Options() const {
     store::StoreOptions options;
     options.directory = scratch_ + "/now";

@@ -67,11 +67,11 @@ struct Side {
       decrypted.append(reinterpret_cast<const char*>(plain.data()), count);
     }
   }
-  // Receives a prefix of what the other side has sent.
+  // Receives a prefix of what the other side has sent, and nothing after the end of its stream.
   void Receive(Side& other, size_t bytes) {
     bytes = std::min(bytes, other.on_the_way.size());
     Do([&] {
-      while (bytes > 0) {
+      while (bytes > 0 && !session.is_closed()) {
         const auto room = session.InputRoom();
         const size_t count = std::min(room.size(), bytes);
         if (count == 0) Fail("a session has no room for input");
