@@ -26,12 +26,6 @@ Acceptor::Acceptor(std::deque<DataThread>& threads, const ConnectionLimits& limi
       connections_(*this) {}
 
 bool Acceptor::HasRoom(const UniqueFd& fd, const Peer& peer) {
-  if (counters_.open >= limits_.connections) {
-    counters_.refused_by_limit++;
-    LogWarning({.peer = peer.LogName(), .op = "connect"}, "refusing ", peer.text, ": ",
-               counters_.open, " connections are open; raise ", "--max_connections");
-    return false;
-  }
   // A new descriptor gets the lowest free number, so its number tells how many are in use.
   const auto used = static_cast<uint64_t>(fd.get());
   if (used >= limits_.descriptors - limits_.reserved_descriptors()) {
@@ -42,38 +36,57 @@ bool Acceptor::HasRoom(const UniqueFd& fd, const Peer& peer) {
                "raise the limit (LimitNOFILE= of the service, ulimit -n)");
     return false;
   }
+  if (counters_.open - open_.giving_way() < limits_.connections || MakeRoom(peer)) return true;
+  counters_.refused_by_limit++;
+  LogWarning({.peer = peer.LogName(), .op = "connect"}, "refusing ", peer.text, ": ",
+             counters_.open, " connections are open; raise ", "--max_connections");
+  return false;
+}
+
+bool Acceptor::MakeRoom(const Peer& peer) {
+  const auto oldest = open_.MakeRoomFor(peer.Source());
+  if (oldest == nullptr) return false;
+  counters_.gave_way++;
+  LogWarning({.peer = peer.LogName(), .op = "make_room"}, "closing a connection from ",
+             oldest->source(), " that has not attached, to make room for ", peer.text, ": ",
+             counters_.open, " connections are open; raise ", "--max_connections");
+  connections_.add(threads_[oldest->thread()].End(oldest));
   return true;
 }
 
 void Acceptor::Accept(UniqueFd fd, Peer peer) {
+  if (peer.text.empty()) return;  // it has closed the connection
   if (!HasRoom(fd, peer)) return;
   counters_.open++;
   counters_.accepted++;
-  const size_t number = choice_.Open();
+  const std::shared_ptr<OpenConnection> connection = open_.Add(peer.Source(), choice_.Open());
   const std::string name = peer.LogName();
-  connections_.add(Serve(threads_[number], std::move(fd), std::move(peer))
+  connections_.add(Serve(connection, std::move(fd), std::move(peer))
                        .catch_([name](const kj::Exception& exception) {
                          // A misbehaving peer ends its own connection and nothing else.
                          LogWarning({.peer = name, .op = "connection"}, "connection of ", name,
                                     ": ", exception.getDescription().cStr());
                        })
-                       .attach(kj::defer([this, number] {
+                       .attach(kj::defer([this, connection] {
                          counters_.open--;
-                         choice_.Close(number);
+                         choice_.Close(connection->thread());
+                         open_.Remove(connection);
                        })));
 }
 
-kj::Promise<void> Acceptor::Serve(DataThread& thread, UniqueFd fd, Peer peer) {
+kj::Promise<void> Acceptor::Serve(std::shared_ptr<OpenConnection> connection, UniqueFd fd,
+                                  Peer peer) {
+  DataThread& thread = threads_[connection->thread()];
   if (peer.is_unix || !peer.uid || !asks_for_users_) {
-    return thread.Serve(std::move(fd), std::move(peer));
+    return thread.Serve(std::move(fd), std::move(peer), std::move(connection));
   }
   const uid_t user = *peer.uid;
   return users_.Find(user, timer_)
-      .then(
-          [&thread, fd = std::move(fd), peer = std::move(peer)](std::vector<gid_t> groups) mutable {
-            peer.gids = std::move(groups);
-            return thread.Serve(std::move(fd), std::move(peer));
-          });
+      .then([&thread, connection = std::move(connection), fd = std::move(fd),
+             peer = std::move(peer)](std::vector<gid_t> groups) mutable {
+        peer.gids = std::move(groups);
+        return thread.Serve(std::move(fd), std::move(peer), std::move(connection));
+      });
 }
 
 void Acceptor::taskFailed(kj::Exception&& exception) {

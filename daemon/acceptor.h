@@ -6,12 +6,14 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <memory>
 
 #include "base/file.h"
 #include "daemon/access/peer.h"
 #include "daemon/access/user_directory.h"
 #include "daemon/serving/connection_counters.h"
 #include "daemon/serving/data_thread.h"
+#include "daemon/serving/open_connections.h"
 #include "daemon/serving/thread_choice.h"
 
 namespace graphd {
@@ -40,8 +42,10 @@ class Acceptor final : private kj::TaskSet::ErrorHandler {
 
  private:
   bool HasRoom(const UniqueFd& fd, const Peer& peer);
-  // Serves the peer on the thread; the promise ends with the connection.
-  kj::Promise<void> Serve(DataThread& thread, UniqueFd fd, Peer peer);
+  // Ends a connection in favour of the peer. Returns false if none gives way.
+  bool MakeRoom(const Peer& peer);
+  // Serves the peer on the connection's thread; the promise ends with the connection.
+  kj::Promise<void> Serve(std::shared_ptr<OpenConnection> connection, UniqueFd fd, Peer peer);
   void taskFailed(kj::Exception&& exception) override;
 
   std::deque<DataThread>& threads_;
@@ -51,6 +55,7 @@ class Acceptor final : private kj::TaskSet::ErrorHandler {
   kj::Timer& timer_;
   UserDirectory users_;
   ThreadChoice choice_;
+  OpenConnections open_;
   kj::TaskSet connections_;
 };
 

@@ -42,6 +42,11 @@ std::string Peer::LogName() const {
   return certificate.empty() ? text : StrCat(text, ", certificate ", certificate);
 }
 
+std::string Peer::Source() const {
+  if (!certificate.empty()) return "cert " + certificate;
+  return uid ? StrCat("uid ", *uid) : text.substr(0, text.rfind(':'));
+}
+
 Peer PeerOf(int fd, bool is_unix) {
   Peer peer;
   peer.is_unix = is_unix;

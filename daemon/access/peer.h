@@ -16,7 +16,7 @@ struct Peer {
   // The user whose process has connected; unset if it runs on another machine.
   std::optional<uid_t> uid;
   std::vector<gid_t> gids;  // the groups of that user or, on a Unix socket, of that process
-  std::string text;         // "unix" or the address
+  std::string text;         // "unix" or the address; empty if the peer has closed the connection
   // The name of the peer's certificate; empty without TLS. If there is one, it alone identifies the
   // peer.
   std::string certificate{};
@@ -26,6 +26,9 @@ struct Peer {
 
   // Returns the name of the peer in log lines: its address, or "pid 17, uid 1000".
   std::string LogName() const;
+  // Returns a text that is the same for all connections from the same source: from a certificate,
+  // from a user of this machine, or else from a machine.
+  std::string Source() const;
 };
 
 // Returns the peer of an accepted socket; over TCP, without the groups of its user, which

@@ -60,13 +60,15 @@ void WriteFeatures(const Partition& partition, wire::PartitionInfo::Builder out)
 }  // namespace
 
 DaemonService::DaemonService(ServiceContext& context, const DaemonInfo& info, Peer peer,
-                             WorkerScratch& scratch, kj::Timer& timer, LoopTurns& turns)
+                             WorkerScratch& scratch, kj::Timer& timer, LoopTurns& turns,
+                             std::function<void()> attached)
     : context_(context),
       info_(info),
       peer_(std::move(peer)),
       scratch_(scratch),
       timer_(timer),
-      turns_(turns) {}
+      turns_(turns),
+      when_attached_(std::move(attached)) {}
 
 // Describes the owners of large mapped books. The owners themselves are not in the message.
 void DaemonService::WriteOwners(const ServedGraph& graph, bool want_segments,
@@ -177,6 +179,7 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
     results.setSession(kj::heap<GraphSession>(context_, std::move(requests), std::move(membership),
                                               std::move(version)));
     attached_ = true;
+    when_attached_();
     return kj::READY_NOW;
   } catch (const Error& error) {
     LogRefused(context.getParams().getMember().getJobId(), error);

@@ -18,8 +18,9 @@ namespace graphd {
 // connection's data thread, and is owned by the connection.
 class DaemonService final : public wire::Daemon::Server {
  public:
+  // Calls `attached` when the client has attached.
   DaemonService(ServiceContext& context, const DaemonInfo& info, Peer peer, WorkerScratch& scratch,
-                kj::Timer& timer, LoopTurns& turns);
+                kj::Timer& timer, LoopTurns& turns, std::function<void()> attached);
   // Sets the connection. Call once, before the first call can arrive.
   void SetConnection(Connection& connection) { connection_ = &connection; }
   bool is_attached() const noexcept { return attached_; }
@@ -59,6 +60,7 @@ class DaemonService final : public wire::Daemon::Server {
   WorkerScratch& scratch_;
   kj::Timer& timer_;
   LoopTurns& turns_;
+  const std::function<void()> when_attached_;
   Connection* connection_ = nullptr;
   // A promise that is fulfilled by the thread on which an operator ends the job.
   struct Ending {

@@ -33,16 +33,12 @@ struct Served {
 };
 
 constexpr auto kIdleCheck = 1 * kj::SECONDS;
-// The cost of a step of a TLS handshake, which takes some 0.2 ms.
-constexpr size_t kStepCost = 8 * LoopTurns::kPieceBytes;
+// The cost of a step of a TLS handshake, which takes some 0.2 ms, and of opening and closing a
+// connection.
+constexpr size_t kStepCost = 8 * LoopTurns::kPieceBytes, kOpeningCost = 4 * LoopTurns::kPieceBytes;
 
-// Returns the share of a client in the event loop before it has attached: that of its certificate,
-// of its user if that is a user of this machine, or of its machine.
-JobShare ShareOf(const Peer& peer) {
-  if (!peer.certificate.empty()) return LoopTurns::ShareOfStrangers("cert " + peer.certificate);
-  if (peer.uid) return LoopTurns::ShareOfStrangers(StrCat("uid ", *peer.uid));
-  return LoopTurns::ShareOfStrangers(peer.text.substr(0, peer.text.rfind(':')));
-}
+// Returns the share of a client in the event loop before it has attached.
+JobShare ShareOf(const Peer& peer) { return LoopTurns::ShareOfStrangers(peer.Source()); }
 
 // Returns a promise that is fulfilled when the connection should be closed, because its client is
 // idle or does not read answers. Shuts down the socket if the client has lost the right to read.
@@ -73,28 +69,52 @@ kj::Promise<void> WhenUseless(kj::Timer& timer, Served& served, std::string peer
 
 }  // namespace
 
-kj::Promise<void> DataThread::Serve(UniqueFd fd, Peer peer) {
-  return loop_.executor().executeAsync([this, fd = std::move(fd),
-                                        peer = std::move(peer)]() mutable -> kj::Promise<void> {
-    const int number = fd.get();
-    auto socket = WrapSocket(loop_.provider(), std::move(fd), peer.is_unix);
-    if (!peer.is_unix && context_.secret != nullptr) {
-      return context_.secret->Accept(kj::mv(socket), std::move(peer), loop_.timer())
-          .then([this, number](SecretServer::Accepted accepted) {
-            return ServeStream(kj::mv(accepted.stream), std::move(accepted.peer), nullptr, number);
-          });
-    }
-    if (peer.is_unix || context_.tls == nullptr) {
-      return ServeStream(kj::mv(socket), std::move(peer), nullptr, number);
-    }
-    auto turn = [&turns = Turns(), share = ShareOf(peer)] { return turns.Take(share, kStepCost); };
-    return context_.tls
-        ->Accept(kj::mv(socket), number, std::move(peer), loop_.timer(), kj::mv(turn))
-        .then([this, number](TlsServer::Accepted accepted) {
-          return ServeStream(kj::mv(accepted.stream), std::move(accepted.peer),
-                             std::move(accepted.entry), number);
-        });
+kj::Promise<void> DataThread::Serve(UniqueFd fd, Peer peer,
+                                    std::shared_ptr<OpenConnection> connection) {
+  return loop_.executor().executeAsync([this, fd = std::move(fd), peer = std::move(peer),
+                                        connection = std::move(connection)]() mutable {
+    auto end = kj::newPromiseAndFulfiller<void>();
+    if (connection->gives_way()) end.fulfiller->fulfill();  // End was called before
+    connection->end = kj::mv(end.fulfiller);
+    auto ended = kj::defer([connection] { connection->end = nullptr; });
+    return Turns()
+        .Take(ShareOf(peer), kOpeningCost)
+        .then([this, fd = std::move(fd), peer = std::move(peer), connection]() mutable {
+          return ServeSocket(std::move(fd), std::move(peer), std::move(connection));
+        })
+        .exclusiveJoin(kj::mv(end.promise))
+        .attach(kj::mv(ended));
   });
+}
+
+kj::Promise<void> DataThread::End(std::shared_ptr<OpenConnection> connection) {
+  return loop_.executor().executeAsync([connection = std::move(connection)] {
+    KJ_IF_MAYBE (end, connection->end) (*end)->fulfill();
+  });
+}
+
+kj::Promise<void> DataThread::ServeSocket(UniqueFd fd, Peer peer,
+                                          std::shared_ptr<OpenConnection> connection) {
+  const int number = fd.get();
+  auto socket = WrapSocket(loop_.provider(), std::move(fd), peer.is_unix);
+  if (!peer.is_unix && context_.secret != nullptr) {
+    return context_.secret->Accept(kj::mv(socket), std::move(peer), loop_.timer())
+        .then([this, connection = std::move(connection),
+               number](SecretServer::Accepted accepted) mutable {
+          return ServeStream(kj::mv(accepted.stream), std::move(accepted.peer), nullptr, number,
+                             std::move(connection));
+        });
+  }
+  if (peer.is_unix || context_.tls == nullptr) {
+    return ServeStream(kj::mv(socket), std::move(peer), nullptr, number, std::move(connection));
+  }
+  auto turn = [&turns = Turns(), share = ShareOf(peer)] { return turns.Take(share, kStepCost); };
+  return context_.tls->Accept(kj::mv(socket), number, std::move(peer), loop_.timer(), kj::mv(turn))
+      .then(
+          [this, connection = std::move(connection), number](TlsServer::Accepted accepted) mutable {
+            return ServeStream(kj::mv(accepted.stream), std::move(accepted.peer),
+                               std::move(accepted.entry), number, std::move(connection));
+          });
 }
 
 LoopTurns& DataThread::Turns() {
@@ -104,9 +124,10 @@ LoopTurns& DataThread::Turns() {
 
 kj::Promise<void> DataThread::ServeStream(kj::Own<kj::AsyncIoStream> stream, Peer peer,
                                           std::unique_ptr<LivingCertificates::Entry> entry,
-                                          int number) {
+                                          int number, std::shared_ptr<OpenConnection> connection) {
   kj::Timer& timer = loop_.timer();
-  auto service = kj::heap<DaemonService>(context_, info_, peer, scratch_, timer, Turns());
+  auto service = kj::heap<DaemonService>(context_, info_, peer, scratch_, timer, Turns(),
+                                         [connection] { connection->NoteAttached(); });
   auto served =
       kj::heap<Served>(kj::mv(stream), timer, context_, kj::mv(service), peer, std::move(entry));
   served->connection.stream().TakeTurns(Turns(), ShareOf(peer));

@@ -2,12 +2,14 @@
 #pragma once
 #include <kj/async.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "daemon/serving/daemon_service.h"
 #include "daemon/serving/loop_beat.h"
+#include "daemon/serving/open_connections.h"
 #include "wire/loop_thread.h"
 #include "wire/loop_turns.h"
 
@@ -23,17 +25,21 @@ class DataThread {
   DataThread& operator=(const DataThread&) = delete;
 
   // Takes over an accepted, non-blocking socket. The promise, on the caller's event loop, is
-  // fulfilled when the peer has disconnected. Call on a thread with an event loop.
-  kj::Promise<void> Serve(UniqueFd fd, Peer peer);
+  // fulfilled when the connection has ended. Call on a thread with an event loop.
+  kj::Promise<void> Serve(UniqueFd fd, Peer peer, std::shared_ptr<OpenConnection> connection);
+  // Ends a connection that Serve serves, if it has not ended. Call on a thread with an event loop.
+  kj::Promise<void> End(std::shared_ptr<OpenConnection> connection);
 
   // Calls BeatOf for the thread's event loop.
   kj::Promise<void> Beat(std::string name) { return BeatOf(loop_, std::move(name)); }
 
  private:
-  // Serves a connection on the loop's thread. `entry` may be null; `number` is the socket's
-  // descriptor.
+  // Serve a connection on the loop's thread, before and after a handshake. `entry` may be null;
+  // `number` is the socket's descriptor.
+  kj::Promise<void> ServeSocket(UniqueFd fd, Peer peer, std::shared_ptr<OpenConnection> connection);
   kj::Promise<void> ServeStream(kj::Own<kj::AsyncIoStream> stream, Peer peer,
-                                std::unique_ptr<LivingCertificates::Entry> entry, int number);
+                                std::unique_ptr<LivingCertificates::Entry> entry, int number,
+                                std::shared_ptr<OpenConnection> connection);
 
   // Returns the turns of the loop, and makes them first. Called on the loop's thread.
   LoopTurns& Turns();

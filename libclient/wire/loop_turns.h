@@ -25,8 +25,7 @@ namespace graphd {
 // Clients that have not attached are strangers. Those of a user or a machine count as one job. All
 // together get about a quarter of the loop's time at most, even if no job needs the rest: the
 // processor may be needed by other threads. Only a burst of 0.1 s is not slowed down, so that the
-// trainers of a job attach at full speed. What is not a message, such as opening and closing a
-// connection, needs no turn. Belongs to the thread of the event loop.
+// trainers of a job attach at full speed. Belongs to the thread of the event loop.
 class LoopTurns {
  public:
   // The bytes of a piece. They take about 30 us to send, and fit into a socket's buffer.

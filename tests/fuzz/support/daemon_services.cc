@@ -142,7 +142,7 @@ UniqueFd DaemonServices::Input::Connect(const Peer& peer) {
   }
   UniqueFd mine(ends[0]);
   auto service = kj::heap<DaemonService>(*context_, info_, peer, scratch_,
-                                         services_.io_.provider->getTimer(), turns_);
+                                         services_.io_.provider->getTimer(), turns_, [] {});
   served_.push_back(kj::heap<Served>(*this, UniqueFd(ends[1]), peer, kj::mv(service)));
   return mine;
 }

@@ -101,7 +101,7 @@ class Daemon:
 
 
 @contextlib.contextmanager
-def ring_server(folder):
+def ring_server(folder, *options):
     """Serves a ring whose files are in `folder`, over TCP on loopback and the Unix socket. Yields the
     daemon and the TCP port. After a failure, prints the end of the daemon's log."""
     partition(folder, 1)
@@ -110,8 +110,8 @@ def ring_server(folder):
         out.write(f"127.0.0.1 {port}\n")
     daemon = Daemon([os.path.join(BIN, "graphd"), "--server_name", "ring", "--part_config",
                      folder + "/ring.json", "--part_id", "0", "--listen", f"127.0.0.1:{port}",
-                     "--runtime_dir", folder + "/run", "--state_dir", folder + "/state"],
-                    folder + "/log")
+                     "--runtime_dir", folder + "/run", "--state_dir", folder + "/state",
+                     *options], folder + "/log")
     daemon.start()
     try:
         yield daemon, port

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <kj/async.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace graphd {
+
+// What the main thread and a data thread know about an open connection.
+class OpenConnection {
+ public:
+  // `unattached` is the number of connections from the same source that have not attached. Counts
+  // this one until it attaches, is closed or gives way.
+  OpenConnection(std::string source, uint64_t number, size_t thread,
+                 std::shared_ptr<std::atomic<size_t>> unattached);
+
+  // The functions may be called on any thread.
+  const std::string& source() const noexcept { return source_; }
+  uint64_t number() const noexcept { return number_; }
+  size_t thread() const noexcept { return thread_; }
+  bool gives_way() const noexcept { return state_ == State::kGivesWay; }
+  // Note that this connection is no longer one that has not attached. Return false if it was none.
+  bool NoteAttached() noexcept { return Leave(State::kAttached); }
+  bool GiveWay() noexcept { return Leave(State::kGivesWay); }
+  bool Close() noexcept { return Leave(State::kClosed); }
+
+  // Ends the connection when it is fulfilled. Made, used and destroyed by the data thread.
+  kj::Maybe<kj::Own<kj::PromiseFulfiller<void>>> end;
+
+ private:
+  enum class State { kUnattached, kAttached, kGivesWay, kClosed };
+  bool Leave(State to) noexcept;
+
+  const std::string source_;
+  const uint64_t number_;
+  const size_t thread_;
+  const std::shared_ptr<std::atomic<size_t>> unattached_;
+  std::atomic<State> state_{State::kUnattached};
+};
+
+// The open connections, by their sources: users of this machine, and other machines. When there are
+// as many as may be, a connection that has not attached gives way to one from a source that has
+// fewer of these. So nobody can keep others out by opening connections. Owned and used by the main
+// thread.
+class OpenConnections {
+ public:
+  std::shared_ptr<OpenConnection> Add(const std::string& source, size_t thread);
+  void Remove(const std::shared_ptr<OpenConnection>& connection);
+
+  // Returns the connection that gives way to a new one from `source`: the oldest one, of those that
+  // have not attached, from the source that has most of these. Returns null if that source would
+  // then have fewer than `source`, or if kMostGivingWay connections have not ended yet.
+  static constexpr size_t kMostGivingWay = 256;
+  std::shared_ptr<OpenConnection> MakeRoomFor(const std::string& source);
+
+  // Returns the number of connections that give way and have not ended yet.
+  size_t giving_way() const noexcept { return giving_way_; }
+
+ private:
+  struct Source {
+    std::shared_ptr<std::atomic<size_t>> unattached = std::make_shared<std::atomic<size_t>>(0);
+    size_t open = 0;
+    // By their numbers, which increase. Those that have attached are removed when they are found.
+    std::map<uint64_t, std::shared_ptr<OpenConnection>> unattached_ones;
+  };
+
+  std::map<std::string, Source> sources_;
+  uint64_t next_number_ = 0;
+  size_t giving_way_ = 0;
+};
+
+}  // namespace graphd
