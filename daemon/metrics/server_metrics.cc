@@ -88,9 +88,11 @@ void AddClients(const ServerNumbers& numbers, FamilyBuilder& to) {
   to.Counter("graphd_connections_accepted_total", "Connections that were accepted.")
       .Sample(Value(connections.accepted));
   to.Counter("graphd_connections_refused_total",
-             "Connections that were refused because of --max_connections (limit), or because the "
-             "last file descriptors are kept for the store (descriptors).")
+             "Connections that were refused because of --max_connections (limit), closed for the "
+             "same reason to make room for others (gave_way), or refused because the last file "
+             "descriptors are kept for the store (descriptors).")
       .Sample(Value(connections.refused_by_limit), {{"reason", "limit"}})
+      .Sample(Value(connections.gave_way), {{"reason", "gave_way"}})
       .Sample(Value(connections.refused_by_descriptors), {{"reason", "descriptors"}});
   to.Gauge("graphd_jobs", "Jobs that are attached.").Sample(Value(numbers.status.jobs.size()));
   uint64_t trainers = 0;

@@ -57,11 +57,13 @@ TEST_F(ServerMetricsTest, CountsJobsAndTrainersWithoutTheirNames) {
       {"other", "train.py", 2, 1.0, {member(JobRole::kLauncher), member(JobRole::kTrainer)}}};
   connections_.open = 4;
   connections_.refused_by_limit = 3;
+  connections_.gave_way = 2;
   const std::string text = Text();
   EXPECT_THAT(text, HasSubstr("\ngraphd_jobs 2\n"));
   EXPECT_THAT(text, HasSubstr("\ngraphd_trainers 2\n"));
   EXPECT_THAT(text, HasSubstr("\ngraphd_connections 4\n"));
   EXPECT_THAT(text, HasSubstr("graphd_connections_refused_total{reason=\"limit\"} 3"));
+  EXPECT_THAT(text, HasSubstr("graphd_connections_refused_total{reason=\"gave_way\"} 2"));
   EXPECT_THAT(text, HasSubstr("graphd_connections_refused_total{reason=\"descriptors\"} 0"));
   EXPECT_THAT(text, Not(HasSubstr("secret plan")));
 }
