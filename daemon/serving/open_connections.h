@@ -11,7 +11,7 @@
 
 namespace graphd {
 
-// What the main thread and a data thread know about an open connection.
+// An open connection, as the main thread and a data thread know it.
 class OpenConnection {
  public:
   // `unattached` is the number of connections from the same source that have not attached. Counts
