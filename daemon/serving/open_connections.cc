@@ -51,7 +51,7 @@ std::shared_ptr<OpenConnection> OpenConnections::MakeRoomFor(const std::string& 
   if (*largest->second.unattached < own_count + 2) return nullptr;
   auto& ones = largest->second.unattached_ones;
   while (!ones.empty()) {
-    const std::shared_ptr<OpenConnection> oldest = ones.begin()->second;
+    std::shared_ptr<OpenConnection> oldest = ones.begin()->second;
     ones.erase(ones.begin());
     if (!oldest->GiveWay()) continue;
     giving_way_++;
