@@ -28,27 +28,31 @@ Acceptor::Acceptor(std::deque<DataThread>& threads, const ConnectionLimits& limi
 bool Acceptor::HasRoom(const UniqueFd& fd, const Peer& peer) {
   // A new descriptor gets the lowest free number, so its number tells how many are in use.
   const auto used = static_cast<uint64_t>(fd.get());
-  if (used >= limits_.descriptors - limits_.reserved_descriptors()) {
+  const bool is_kept = used >= limits_.descriptors - limits_.reserved_descriptors();
+  const bool is_free = counters_.open - open_.giving_way() < limits_.connections;
+  if ((is_free && !is_kept) || MakeRoom(peer)) return true;
+  if (is_kept) {
     counters_.refused_by_descriptors++;
     LogWarning({.peer = peer.LogName(), .op = "connect"}, "refusing ", peer.text, ": ",
                limits_.descriptors - used, " of ", limits_.descriptors,
                " descriptors are free, which are kept for the store; close connections, or ",
                "raise the limit (LimitNOFILE= of the service, ulimit -n)");
-    return false;
+  } else {
+    counters_.refused_by_limit++;
+    LogWarning({.peer = peer.LogName(), .op = "connect"}, "refusing ", peer.text, ": ",
+               counters_.open, " connections are open; raise ", "--max_connections");
   }
-  if (counters_.open - open_.giving_way() < limits_.connections || MakeRoom(peer)) return true;
-  counters_.refused_by_limit++;
-  LogWarning({.peer = peer.LogName(), .op = "connect"}, "refusing ", peer.text, ": ",
-             counters_.open, " connections are open; raise ", "--max_connections");
   return false;
 }
 
 bool Acceptor::MakeRoom(const Peer& peer) {
+  // Until they have ended, those that give way take descriptors of the store.
+  if (open_.giving_way() >= limits_.reserved_descriptors() / 4) return false;
   const auto oldest = open_.MakeRoomFor(peer.Source());
   if (oldest == nullptr) return false;
   counters_.gave_way++;
   LogWarning({.peer = peer.LogName(), .op = "make_room"}, "closing a connection from ",
-             oldest->source(), " that has not attached, to make room for ", peer.text, ": ",
+             oldest->source(), " that has not attached, to make room for ", peer.LogName(), ": ",
              counters_.open, " connections are open; raise ", "--max_connections");
   connections_.add(threads_[oldest->thread()].End(oldest));
   return true;
@@ -57,9 +61,14 @@ bool Acceptor::MakeRoom(const Peer& peer) {
 void Acceptor::Accept(UniqueFd fd, Peer peer) {
   if (peer.text.empty()) return;  // it has closed the connection
   if (!HasRoom(fd, peer)) return;
+  const std::shared_ptr<OpenConnection> connection = open_.Add(peer.Source(), choice_.Open());
   counters_.open++;
   counters_.accepted++;
-  const std::shared_ptr<OpenConnection> connection = open_.Add(peer.Source(), choice_.Open());
+  auto closed = kj::defer([this, connection] {
+    counters_.open--;
+    choice_.Close(connection->thread());
+    open_.Remove(connection);
+  });
   const std::string name = peer.LogName();
   connections_.add(Serve(connection, std::move(fd), std::move(peer))
                        .catch_([name](const kj::Exception& exception) {
@@ -67,11 +76,7 @@ void Acceptor::Accept(UniqueFd fd, Peer peer) {
                          LogWarning({.peer = name, .op = "connection"}, "connection of ", name,
                                     ": ", exception.getDescription().cStr());
                        })
-                       .attach(kj::defer([this, connection] {
-                         counters_.open--;
-                         choice_.Close(connection->thread());
-                         open_.Remove(connection);
-                       })));
+                       .attach(kj::mv(closed)));
 }
 
 kj::Promise<void> Acceptor::Serve(std::shared_ptr<OpenConnection> connection, UniqueFd fd,

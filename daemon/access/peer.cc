@@ -44,7 +44,11 @@ std::string Peer::LogName() const {
 
 std::string Peer::Source() const {
   if (!certificate.empty()) return "cert " + certificate;
-  return uid ? StrCat("uid ", *uid) : text.substr(0, text.rfind(':'));
+  if (uid) return StrCat("uid ", *uid);
+  // A client on this machine is without a user if it has closed its side already. It may have any
+  // address of the loopback network.
+  if (text.starts_with("127.") || text.starts_with("[::ffff:127.")) return "this machine";
+  return text.substr(0, text.rfind(':'));
 }
 
 Peer PeerOf(int fd, bool is_unix) {

@@ -26,8 +26,8 @@ struct Peer {
 
   // Returns the name of the peer in log lines: its address, or "pid 17, uid 1000".
   std::string LogName() const;
-  // Returns a text that is the same for all connections from the same source: from a certificate,
-  // from a user of this machine, or else from a machine.
+  // Returns a text that is the same for all connections from the same source: a certificate, if it
+  // is known already, a user of this machine, or else a machine.
   std::string Source() const;
 };
 

@@ -221,7 +221,8 @@ function alerts({ metrics }) {
   const refused = "graphd_connections_refused_total", [first] = samples;
   for (const { labels: { reason }, value: times } of list(metrics, refused)) {
     const more = times - Math.min(times, value(first.metrics, refused, { reason }) || 0);
-    if (more) found.push(`${count(more)} connections were refused in these minutes (${reason}).`);
+    const what = reason === "gave_way" ? "closed to make room for others" : `refused (${reason})`;
+    if (more) found.push(`${count(more)} connections were ${what} in these minutes.`);
   }
   return found.map((text) => element("p", {}, text));
 }

@@ -61,14 +61,14 @@ void WriteFeatures(const Partition& partition, wire::PartitionInfo::Builder out)
 
 DaemonService::DaemonService(ServiceContext& context, const DaemonInfo& info, Peer peer,
                              WorkerScratch& scratch, kj::Timer& timer, LoopTurns& turns,
-                             std::function<void()> attached)
+                             std::function<void()> stays)
     : context_(context),
       info_(info),
       peer_(std::move(peer)),
       scratch_(scratch),
       timer_(timer),
       turns_(turns),
-      when_attached_(std::move(attached)) {}
+      stays_(std::move(stays)) {}
 
 // Describes the owners of large mapped books. The owners themselves are not in the message.
 void DaemonService::WriteOwners(const ServedGraph& graph, bool want_segments,
@@ -179,7 +179,7 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
     results.setSession(kj::heap<GraphSession>(context_, std::move(requests), std::move(membership),
                                               std::move(version)));
     attached_ = true;
-    when_attached_();
+    stays_();
     return kj::READY_NOW;
   } catch (const Error& error) {
     LogRefused(context.getParams().getMember().getJobId(), error);
@@ -241,6 +241,7 @@ kj::Promise<void> DaemonService::control(ControlContext context) {
             "on its machine");
     }
     context_.access.Require(peer_, Role::kOperator, "control this server");
+    stays_();
     context.getResults().setControl(kj::heap<ControlService>(context_, info_, peer_));
     return kj::READY_NOW;
   } catch (const Error& error) {
@@ -287,6 +288,7 @@ kj::Promise<void> DaemonService::report(ReportContext context) {
     const std::string secret =
         BoundedText(params.getSecret(), JobRegistry::kMaxSecret, "the job's secret");
     context_.jobs.CheckReport(record.job_id, secret, peer_);
+    stays_();
     const std::vector<JobHost> known = context_.board.Report(std::move(record), secret, peer_);
     auto hosts = context.getResults().initHosts(static_cast<kj::uint>(known.size()));
     for (kj::uint i = 0; i < hosts.size(); i++) WriteHost(known[i], hosts[i]);

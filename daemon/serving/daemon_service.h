@@ -18,9 +18,10 @@ namespace graphd {
 // connection's data thread, and is owned by the connection.
 class DaemonService final : public wire::Daemon::Server {
  public:
-  // Calls `attached` when the client has attached.
+  // Calls `stays` when the client has attached, controls the server or reports about a job, so that
+  // its connection gives way to no other.
   DaemonService(ServiceContext& context, const DaemonInfo& info, Peer peer, WorkerScratch& scratch,
-                kj::Timer& timer, LoopTurns& turns, std::function<void()> attached);
+                kj::Timer& timer, LoopTurns& turns, std::function<void()> stays);
   // Sets the connection. Call once, before the first call can arrive.
   void SetConnection(Connection& connection) { connection_ = &connection; }
   bool is_attached() const noexcept { return attached_; }
@@ -60,7 +61,7 @@ class DaemonService final : public wire::Daemon::Server {
   WorkerScratch& scratch_;
   kj::Timer& timer_;
   LoopTurns& turns_;
-  const std::function<void()> when_attached_;
+  const std::function<void()> stays_;
   Connection* connection_ = nullptr;
   // A promise that is fulfilled by the thread on which an operator ends the job.
   struct Ending {

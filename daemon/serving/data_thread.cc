@@ -127,7 +127,7 @@ kj::Promise<void> DataThread::ServeStream(kj::Own<kj::AsyncIoStream> stream, Pee
                                           int number, std::shared_ptr<OpenConnection> connection) {
   kj::Timer& timer = loop_.timer();
   auto service = kj::heap<DaemonService>(context_, info_, peer, scratch_, timer, Turns(),
-                                         [connection] { connection->NoteAttached(); });
+                                         [connection] { connection->Stay(); });
   auto served =
       kj::heap<Served>(kj::mv(stream), timer, context_, kj::mv(service), peer, std::move(entry));
   served->connection.stream().TakeTurns(Turns(), ShareOf(peer));

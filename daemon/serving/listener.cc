@@ -25,6 +25,8 @@ namespace graphd {
 namespace {
 
 constexpr int kBacklog = 1024;
+// The connections that are accepted before the event loop looks for other events.
+constexpr int kAcceptedAtOnce = 64;
 
 // Sets the options of an accepted TCP connection.
 void SetTcpOptions(int fd) {
@@ -169,9 +171,14 @@ kj::Promise<void> Listener::Accept(kj::UnixEventPort& events,
 
 kj::Promise<void> Listener::Loop(kj::UnixEventPort& events, kj::UnixEventPort::FdObserver& observer,
                                  std::function<void(UniqueFd, Peer)> accepted) {
+  const auto again = [&](kj::Promise<void> when) {
+    return when.then([this, &events, &observer, accepted = std::move(accepted)]() mutable {
+      return Loop(events, observer, std::move(accepted));
+    });
+  };
   // Events are edge-triggered. If a connection were left pending, no event would report it, so all
-  // are accepted.
-  for (;;) {
+  // are accepted before an event is waited for.
+  for (int i = 0; i < kAcceptedAtOnce; i++) {
     UniqueFd fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (fd) {
       // A failure ends this connection; the next ones are accepted.
@@ -181,20 +188,15 @@ kj::Promise<void> Listener::Loop(kj::UnixEventPort& events, kj::UnixEventPort::F
         accepted(std::move(fd), std::move(peer));
       });
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      return observer.whenBecomesReadable().then(
-          [this, &events, &observer, accepted = std::move(accepted)]() mutable {
-            return Loop(events, observer, std::move(accepted));
-          });
+      return again(observer.whenBecomesReadable());
     } else if (errno != EINTR && errno != ECONNABORTED) {
       // There are no descriptors or no memory left. New connections wait in the backlog meanwhile.
       LogWarning("can't accept on ", text(), ": ", std::strerror(errno));
-      return events.getTimer()
-          .afterDelay(100 * kj::MILLISECONDS)
-          .then([this, &events, &observer, accepted = std::move(accepted)]() mutable {
-            return Loop(events, observer, std::move(accepted));
-          });
+      return again(events.getTimer().afterDelay(100 * kj::MILLISECONDS));
     }
   }
+  // A timer fires only after the event loop has looked for events.
+  return again(events.getTimer().afterDelay(0 * kj::NANOSECONDS));
 }
 
 }  // namespace graphd

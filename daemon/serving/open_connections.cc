@@ -7,26 +7,23 @@
 namespace graphd {
 
 OpenConnection::OpenConnection(std::string source, uint64_t number, size_t thread,
-                               std::shared_ptr<std::atomic<size_t>> unattached)
-    : source_(std::move(source)),
-      number_(number),
-      thread_(thread),
-      unattached_(std::move(unattached)) {
-  ++*unattached_;
+                               std::shared_ptr<std::atomic<size_t>> idle)
+    : source_(std::move(source)), number_(number), thread_(thread), idle_(std::move(idle)) {
+  ++*idle_;
 }
 
 bool OpenConnection::Leave(State to) noexcept {
-  State from = State::kUnattached;
+  State from = State::kMayGiveWay;
   if (!state_.compare_exchange_strong(from, to)) return false;
-  --*unattached_;
+  --*idle_;
   return true;
 }
 
 std::shared_ptr<OpenConnection> OpenConnections::Add(const std::string& source, size_t thread) {
   Source& of = sources_[source];
   const uint64_t number = next_number_++;
-  auto added = std::make_shared<OpenConnection>(source, number, thread, of.unattached);
-  of.unattached_ones.emplace(number, added);
+  auto added = std::make_shared<OpenConnection>(source, number, thread, of.idle);
+  of.idle_ones.emplace(number, added);
   of.open++;
   return added;
 }
@@ -35,21 +32,20 @@ void OpenConnections::Remove(const std::shared_ptr<OpenConnection>& connection) 
   if (connection->gives_way()) giving_way_--;
   connection->Close();
   const auto found = sources_.find(connection->source());
-  found->second.unattached_ones.erase(connection->number());
+  found->second.idle_ones.erase(connection->number());
   if (--found->second.open == 0) sources_.erase(found);
 }
 
 std::shared_ptr<OpenConnection> OpenConnections::MakeRoomFor(const std::string& source) {
   if (giving_way_ >= kMostGivingWay) return nullptr;
-  const auto largest =
-      std::max_element(sources_.begin(), sources_.end(), [](const auto& a, const auto& b) {
-        return a.second.unattached->load() < b.second.unattached->load();
-      });
+  const auto largest = std::max_element(
+      sources_.begin(), sources_.end(),
+      [](const auto& a, const auto& b) { return a.second.idle->load() < b.second.idle->load(); });
   if (largest == sources_.end()) return nullptr;
   const auto own = sources_.find(source);
-  const size_t own_count = own == sources_.end() ? 0 : own->second.unattached->load();
-  if (*largest->second.unattached < own_count + 2) return nullptr;
-  auto& ones = largest->second.unattached_ones;
+  const size_t own_count = own == sources_.end() ? 0 : own->second.idle->load();
+  if (*largest->second.idle < own_count + 2) return nullptr;
+  auto& ones = largest->second.idle_ones;
   while (!ones.empty()) {
     std::shared_ptr<OpenConnection> oldest = ones.begin()->second;
     ones.erase(ones.begin());

@@ -14,18 +14,18 @@ namespace graphd {
 // An open connection, as the main thread and a data thread know it.
 class OpenConnection {
  public:
-  // `unattached` is the number of connections from the same source that have not attached. Counts
-  // this one until it attaches, is closed or gives way.
+  // `idle` is the number of connections from the same source that may give way. Counts this one
+  // until it stays, is closed or gives way.
   OpenConnection(std::string source, uint64_t number, size_t thread,
-                 std::shared_ptr<std::atomic<size_t>> unattached);
+                 std::shared_ptr<std::atomic<size_t>> idle);
 
   // The functions may be called on any thread.
   const std::string& source() const noexcept { return source_; }
   uint64_t number() const noexcept { return number_; }
   size_t thread() const noexcept { return thread_; }
   bool gives_way() const noexcept { return state_ == State::kGivesWay; }
-  // Note that this connection is no longer one that has not attached. Return false if it was none.
-  bool NoteAttached() noexcept { return Leave(State::kAttached); }
+  // Note that this connection no longer may give way. Return false if that was so before.
+  bool Stay() noexcept { return Leave(State::kStays); }
   bool GiveWay() noexcept { return Leave(State::kGivesWay); }
   bool Close() noexcept { return Leave(State::kClosed); }
 
@@ -33,28 +33,28 @@ class OpenConnection {
   kj::Maybe<kj::Own<kj::PromiseFulfiller<void>>> end;
 
  private:
-  enum class State { kUnattached, kAttached, kGivesWay, kClosed };
+  enum class State { kMayGiveWay, kStays, kGivesWay, kClosed };
   bool Leave(State to) noexcept;
 
   const std::string source_;
   const uint64_t number_;
   const size_t thread_;
-  const std::shared_ptr<std::atomic<size_t>> unattached_;
-  std::atomic<State> state_{State::kUnattached};
+  const std::shared_ptr<std::atomic<size_t>> idle_;
+  std::atomic<State> state_{State::kMayGiveWay};
 };
 
-// The open connections, by their sources: users of this machine, and other machines. When there are
-// as many as may be, a connection that has not attached gives way to one from a source that has
-// fewer of these. So nobody can keep others out by opening connections. Owned and used by the main
-// thread.
+// The open connections, by their sources: users of this machine, and other machines. When
+// --max_connections are open, a connection whose client has no right to stay gives way to one from
+// a source that has fewer of these. So one source can't keep others out by opening connections.
+// Owned and used by the main thread.
 class OpenConnections {
  public:
   std::shared_ptr<OpenConnection> Add(const std::string& source, size_t thread);
   void Remove(const std::shared_ptr<OpenConnection>& connection);
 
   // Returns the connection that gives way to a new one from `source`: the oldest one, of those that
-  // have not attached, from the source that has most of these. Returns null if that source would
-  // then have fewer than `source`, or if kMostGivingWay connections have not ended yet.
+  // may, from the source that has the most of these. Returns null if that source would then have
+  // fewer than `source` with the new one, or if kMostGivingWay connections have not ended yet.
   static constexpr size_t kMostGivingWay = 256;
   std::shared_ptr<OpenConnection> MakeRoomFor(const std::string& source);
 
@@ -63,10 +63,10 @@ class OpenConnections {
 
  private:
   struct Source {
-    std::shared_ptr<std::atomic<size_t>> unattached = std::make_shared<std::atomic<size_t>>(0);
+    std::shared_ptr<std::atomic<size_t>> idle = std::make_shared<std::atomic<size_t>>(0);
     size_t open = 0;
-    // By their numbers, which increase. Those that have attached are removed when they are found.
-    std::map<uint64_t, std::shared_ptr<OpenConnection>> unattached_ones;
+    // By their numbers, which increase. Those that stay are removed when they are found.
+    std::map<uint64_t, std::shared_ptr<OpenConnection>> idle_ones;
   };
 
   std::map<std::string, Source> sources_;

@@ -36,14 +36,15 @@ while True:
         poll.unregister(number)
         all.pop(number).close()
 """
-# Takes the port. Opens connections, and closes every other one as TCP does and resets the others.
+# Takes the port. Opens connections from ever other addresses, closes every other one as TCP does and
+# resets the others.
 OPEN_AND_CLOSE = """
-import socket, struct, sys
-while True:
-    for resets in 0, 1:
-        with socket.socket() as one:
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", resets, 0))
-            one.connect(("127.0.0.1", int(sys.argv[1])))
+import itertools, socket, struct, sys
+for number in itertools.count():
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", number % 2, 0))
+        one.bind((f"127.1.{number // 250 % 250}.{number % 250 + 1}", 0))
+        one.connect(("127.0.0.1", int(sys.argv[1])))
 """
 
 

@@ -40,12 +40,12 @@ TEST_F(OpenConnectionsTest, ASourceGetsNoRoomFromOneThatWouldHaveLess) {
   EXPECT_EQ(open_.MakeRoomFor("uid 1"), nullptr);
 }
 
-TEST_F(OpenConnectionsTest, ConnectionsThatHaveAttachedStay) {
+TEST_F(OpenConnectionsTest, ConnectionsWhoseClientsHaveARightStay) {
   const auto many = Add("uid 1", 5);
-  for (size_t i = 0; i < 3; i++) many[i]->NoteAttached();
+  for (size_t i = 0; i < 3; i++) many[i]->Stay();
   EXPECT_EQ(open_.MakeRoomFor("uid 2"), many[3]);
   EXPECT_EQ(open_.MakeRoomFor("uid 2"), nullptr) << "one is left";
-  many[4]->NoteAttached();
+  many[4]->Stay();
   for (const auto& each : many) open_.Remove(each);
   EXPECT_EQ(open_.giving_way(), 0u);
   EXPECT_EQ(open_.MakeRoomFor("uid 2"), nullptr);
