@@ -198,7 +198,7 @@ class Launchers(support.GraphTest):
             self.assertEqual((first.rank, first.world_size), (1, 2))
             output = self.run_by_hand(arguments, **environment).stdout
             self.assertIn("ExistsError: ", output)
-            self.assertRegex(output, rf"rank 1 of job by-hand .* \(pid {os.getpid()}\)")
+            self.assertRegex(output, rf"rank 1 of job by-hand .* by process {os.getpid()};")
             first.close()
             self.assertEqual(self.run_by_hand(arguments, **environment).returncode, 0)
 
