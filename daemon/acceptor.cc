@@ -25,13 +25,13 @@ Acceptor::Acceptor(std::deque<DataThread>& threads, const ConnectionLimits& limi
       choice_(threads.size()),
       connections_(*this) {}
 
-bool Acceptor::HasRoom(const UniqueFd& fd, const Peer& peer) {
+bool Acceptor::FindRoom(const UniqueFd& fd, const Peer& peer) {
   // A new descriptor gets the lowest free number, so its number tells how many are in use.
   const auto used = static_cast<uint64_t>(fd.get());
-  const bool is_kept = used >= limits_.descriptors - limits_.reserved_descriptors();
+  const bool is_reserved = used >= limits_.descriptors - limits_.reserved_descriptors();
   const bool is_free = counters_.open - open_.giving_way() < limits_.connections;
-  if ((is_free && !is_kept) || MakeRoom(peer)) return true;
-  if (is_kept) {
+  if ((is_free && !is_reserved) || MakeRoom(peer)) return true;
+  if (is_reserved) {
     counters_.refused_by_descriptors++;
     LogWarning({.peer = peer.LogName(), .op = "connect"}, "refusing ", peer.text, ": ",
                limits_.descriptors - used, " of ", limits_.descriptors,
@@ -60,7 +60,7 @@ bool Acceptor::MakeRoom(const Peer& peer) {
 
 void Acceptor::Accept(UniqueFd fd, Peer peer) {
   if (peer.text.empty()) return;  // it has closed the connection
-  if (!HasRoom(fd, peer)) return;
+  if (!FindRoom(fd, peer)) return;
   const std::shared_ptr<OpenConnection> connection = open_.Add(peer.Source(), choice_.Open());
   counters_.open++;
   counters_.accepted++;

@@ -41,7 +41,8 @@ class Acceptor final : private kj::TaskSet::ErrorHandler {
   void Accept(UniqueFd fd, Peer peer);
 
  private:
-  bool HasRoom(const UniqueFd& fd, const Peer& peer);
+  // Returns whether the peer may be served, if need be in the place of another. Logs why not.
+  bool FindRoom(const UniqueFd& fd, const Peer& peer);
   // Ends a connection in favour of the peer. Returns false if none gives way.
   bool MakeRoom(const Peer& peer);
   // Serves the peer on the connection's thread; the promise ends with the connection.

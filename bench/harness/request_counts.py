@@ -45,10 +45,10 @@ def measured(build, pattern, with_times):
                 continue
             words = [program(build, PROGRAM), kind, str(size), transport]
             few, many = counts(words, FEW), counts(words, MANY)
+            seconds = {"seconds": float(run(words, MANY).stdout)} if with_times else {}
             for side, name in chosen.items():
-                found[name] = {"instructions": (many[side] - few[side]) // (MANY - FEW)}
-                if with_times:
-                    found[name]["seconds"] = float(run(words, MANY).stdout)
+                count = (many[side] - few[side]) // (MANY - FEW)
+                found[name] = {"instructions": count, **seconds}
     return found
 
 
@@ -76,6 +76,7 @@ def counts(words, requests):
 
 
 def run(words, requests, before=()):
+    """Runs the program after other words. Exits if it fails."""
     done = subprocess.run(
         [*before, *words, str(requests)], capture_output=True, text=True, check=False
     )

@@ -77,11 +77,12 @@ kj::Promise<void> DataThread::Serve(UniqueFd fd, Peer peer,
     if (connection->gives_way()) end.fulfiller->fulfill();  // End was called before
     connection->end = kj::mv(end.fulfiller);
     auto ended = kj::defer([connection] { connection->end = nullptr; });
-    auto turn = Turns().Take(ShareOf(peer), kOpeningCost);
-    return turn
-        .then([this, fd = std::move(fd), peer = std::move(peer), connection]() mutable {
-          return ServeSocket(std::move(fd), std::move(peer), std::move(connection));
-        })
+    const JobShare share = ShareOf(peer);
+    return Turns()
+        .Run(share, kOpeningCost,
+             [this, fd = std::move(fd), peer = std::move(peer), connection]() mutable {
+               return ServeSocket(std::move(fd), std::move(peer), std::move(connection));
+             })
         .exclusiveJoin(kj::mv(end.promise))
         .attach(kj::mv(ended));
   });

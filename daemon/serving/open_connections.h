@@ -14,10 +14,10 @@ namespace graphd {
 // An open connection, as the main thread and a data thread know it.
 class OpenConnection {
  public:
-  // `idle` is the number of connections from the same source that may give way. Counts this one
-  // until it stays, is closed or gives way.
+  // `num_candidates` is the number of connections from the same source that may give way. It counts
+  // this one until it stays, is closed or gives way.
   OpenConnection(std::string source, uint64_t number, size_t thread,
-                 std::shared_ptr<std::atomic<size_t>> idle);
+                 std::shared_ptr<std::atomic<size_t>> num_candidates);
 
   // The functions may be called on any thread.
   const std::string& source() const noexcept { return source_; }
@@ -39,7 +39,7 @@ class OpenConnection {
   const std::string source_;
   const uint64_t number_;
   const size_t thread_;
-  const std::shared_ptr<std::atomic<size_t>> idle_;
+  const std::shared_ptr<std::atomic<size_t>> num_candidates_;
   std::atomic<State> state_{State::kMayGiveWay};
 };
 
@@ -63,10 +63,11 @@ class OpenConnections {
 
  private:
   struct Source {
-    std::shared_ptr<std::atomic<size_t>> idle = std::make_shared<std::atomic<size_t>>(0);
+    std::shared_ptr<std::atomic<size_t>> num_candidates = std::make_shared<std::atomic<size_t>>(0);
     size_t open = 0;
-    // By their numbers, which increase. Those that stay are removed when they are found.
-    std::map<uint64_t, std::shared_ptr<OpenConnection>> idle_ones;
+    // The connections that may give way, by their numbers, which increase. Those that stay are
+    // removed when they are found.
+    std::map<uint64_t, std::shared_ptr<OpenConnection>> candidates;
   };
 
   std::map<std::string, Source> sources_;
