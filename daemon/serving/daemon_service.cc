@@ -145,6 +145,7 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
             "', not '", name, "'; check --server_name and the ports in ip_config");
     }
     context_.access.Require(peer_, Role::kReader, "read this graph");
+    if (connection_ == nullptr) Throw(ErrorCode::kUnavailable, "the connection is closed");
     if (params.getWantSegments() && !peer_.is_unix) {
       Throw(ErrorCode::kDenied, "memory is shared over the Unix socket only");
     }

@@ -15,15 +15,16 @@
 namespace graphd {
 
 // The bootstrap interface of one connection: attaching, status and shutdown. Lives on the
-// connection's data thread, and is owned by the connection.
+// connection's data thread, and is owned by the connection and by the calls that have arrived.
 class DaemonService final : public wire::Daemon::Server {
  public:
   // Calls `stays` when the client has attached, controls the server or reports about a job, so that
   // its connection gives way to no other.
   DaemonService(ServiceContext& context, const DaemonInfo& info, Peer peer, WorkerScratch& scratch,
                 kj::Timer& timer, LoopTurns& turns, std::function<void()> stays);
-  // Sets the connection. Call once, before the first call can arrive.
-  void SetConnection(Connection& connection) { connection_ = &connection; }
+  // Sets the connection, before the first call can arrive; null when the connection ends. The calls
+  // that have arrived keep the service, also those that have not begun.
+  void SetConnection(Connection* connection) { connection_ = connection; }
   bool is_attached() const noexcept { return attached_; }
   // Returns whether the connection should be closed because its client has not attached and makes
   // no calls.

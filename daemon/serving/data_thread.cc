@@ -10,27 +10,10 @@
 
 #include "base/log.h"
 #include "base/strings.h"
+#include "daemon/serving/served_connection.h"
 
 namespace graphd {
 namespace {
-
-// A connection and the service behind it.
-struct Served {
-  Served(kj::Own<kj::AsyncIoStream> stream, kj::Timer& timer, ServiceContext& context,
-         kj::Own<DaemonService> service, const Peer& peer,
-         std::unique_ptr<LivingCertificates::Entry> living)
-      : impl(*service),
-        connection(kj::mv(stream), peer.is_unix, context.buffers,
-                   capnp::rpc::twoparty::Side::SERVER,
-                   capnp::Capability::Client(wire::Daemon::Client(kj::mv(service)))),
-        entry(std::move(living)) {
-    impl.SetConnection(connection);
-    connection.stream().SetMemory(context.memory.OfUnattached(peer.text), timer);
-  }
-  DaemonService& impl;
-  Connection connection;
-  const std::unique_ptr<LivingCertificates::Entry> entry;  // destroyed before the connection
-};
 
 constexpr auto kIdleCheck = 1 * kj::SECONDS;
 // The cost of a step of a TLS handshake, which takes some 0.2 ms, and of opening and closing a
@@ -42,22 +25,23 @@ JobShare ShareOf(const Peer& peer) { return LoopTurns::ShareOfStrangers(peer.Sou
 
 // Returns a promise that is fulfilled when the connection should be closed, because its client is
 // idle or does not read answers. Shuts down the socket if the client has lost the right to read.
-kj::Promise<void> WhenUseless(kj::Timer& timer, Served& served, std::string peer,
+kj::Promise<void> WhenUseless(kj::Timer& timer, ServedConnection& served, std::string peer,
                               const DaemonInfo& info, int socket) {
   const std::chrono::seconds write_timeout = info.write_timeout.load(std::memory_order_relaxed);
   // The check is made every twentieth of the timeout, so that the limit is exact enough.
   const auto stall_check = std::max<int64_t>(write_timeout.count() * 50, 50) * kj::MILLISECONDS;
-  const auto pause = served.impl.is_attached() ? stall_check : std::min(stall_check, kIdleCheck);
+  const auto pause =
+      served.service().is_attached() ? stall_check : std::min(stall_check, kIdleCheck);
   return timer.afterDelay(pause).then([&timer, &served, peer = std::move(peer), &info, socket,
                                        write_timeout]() mutable -> kj::Promise<void> {
-    if (served.impl.is_idle()) return kj::READY_NOW;
-    if (served.connection.stream().StalledFor() > write_timeout) {
+    if (served.service().is_idle()) return kj::READY_NOW;
+    if (served.connection().stream().StalledFor() > write_timeout) {
       LogWarning({.peer = peer, .op = "connection"}, "client ", peer,
                  " has not read an answer for ", write_timeout.count(),
                  " s (--write_timeout); its connection is closed");
       return kj::READY_NOW;
     }
-    if (served.impl.has_lost_access()) {
+    if (served.service().has_lost_access()) {
       LogInfo({.peer = peer, .op = "connection"}, "client ", peer,
               " may no longer read this graph; its connection is closed");
       ::shutdown(socket, SHUT_RDWR);
@@ -129,15 +113,16 @@ kj::Promise<void> DataThread::ServeStream(kj::Own<kj::AsyncIoStream> stream, Pee
   kj::Timer& timer = loop_.timer();
   auto service = kj::heap<DaemonService>(context_, info_, peer, scratch_, timer, Turns(),
                                          [connection] { connection->Stay(); });
-  auto served =
-      kj::heap<Served>(kj::mv(stream), timer, context_, kj::mv(service), peer, std::move(entry));
-  served->connection.stream().TakeTurns(Turns(), ShareOf(peer));
+  auto served = kj::heap<ServedConnection>(kj::mv(stream), timer, context_, kj::mv(service), peer,
+                                           std::move(entry));
+  served->connection().stream().TakeTurns(Turns(), ShareOf(peer));
   // The calls of the connection may be writing answers. The socket is therefore shut down, so that
   // the connection ends as if the peer had closed it.
-  auto ending = served->impl.WhenEnded()
+  auto ending = served->service()
+                    .WhenEnded()
                     .then([number] { ::shutdown(number, SHUT_RDWR); })
                     .eagerlyEvaluate(nullptr);
-  auto gone = served->connection.OnDisconnect().exclusiveJoin(
+  auto gone = served->connection().OnDisconnect().exclusiveJoin(
       WhenUseless(timer, *served, peer.LogName(), info_, number));
   return gone.attach(kj::mv(ending), kj::mv(served));
 }

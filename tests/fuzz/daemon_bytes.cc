@@ -2,15 +2,18 @@
 #include <unistd.h>
 
 #include "base/strings.h"
-#include "tests/fuzz/support/daemon_services.h"
 #include "tests/fuzz/support/target.h"
 #include "tests/support/call_script.h"
+#include "tests/support/daemon_services.h"
 
 // Sends the bytes to a daemon as a client's stream, from its first byte on. The first byte of the
 // input chooses the client's role and socket, whether it reads answers and whether it waits for
 // them, the second one the size of the pieces in which the bytes arrive.
 
 namespace graphd::fuzz {
+
+using testing::DaemonServices;
+
 namespace {
 
 constexpr Role kRoles[] = {Role::kOperator, Role::kWriter, Role::kReader, Role::kNone};

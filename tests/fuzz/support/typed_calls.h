@@ -14,10 +14,13 @@
 #include <utility>
 #include <vector>
 
-#include "tests/fuzz/support/daemon_services.h"
+#include "tests/support/daemon_services.h"
 #include "wire/connection.h"
 
 namespace graphd::fuzz {
+
+using testing::DaemonServices;
+using testing::Fail;
 
 // A client's end of a connection to a daemon, with the protocol's own client.
 struct TypedClient {

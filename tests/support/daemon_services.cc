@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/fuzz/support/daemon_services.h"
+#include "tests/support/daemon_services.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -14,18 +14,13 @@
 
 #include "base/log.h"
 #include "base/strings.h"
+#include "daemon/serving/served_connection.h"
 #include "format/load.h"
 #include "format/load_part_config.h"
 #include "format/partitioner.h"
 #include "tests/unit/format/raw_graph_samples.h"
 
-// LeakSanitizer does not see all that running threads refer to: leaks are looked for on the main
-// thread, which serves the connections.
-extern "C" const char* __lsan_default_suppressions() {
-  return "leak:__cxa_thread_atexit_impl\nleak:std::thread::_State_impl\n";
-}
-
-namespace graphd::fuzz {
+namespace graphd::testing {
 namespace {
 
 namespace fs = std::filesystem;
@@ -47,7 +42,7 @@ std::unique_ptr<ServedGraph> MakeGraph(const std::string& directory) {
   options.method = PartMethod::kRandom;
   options.output = directory;
   const PartConfig config =
-      LoadPartConfig(PartitionGraph(testing::TypedGraph(20, 30, 1), options).part_config);
+      LoadPartConfig(PartitionGraph(TypedGraph(20, 30, 1), options).part_config);
   return std::make_unique<ServedGraph>(std::vector<std::shared_ptr<const Partition>>{
       LoadPartition(config, 0), LoadPartition(config, 1)});
 }
@@ -68,23 +63,18 @@ void Fail(const std::string& text) {
   std::abort();
 }
 
-// A connection and the service behind it; as in daemon/serving/data_thread.cc, but on this thread.
+// A connection whose end is noticed on this thread.
 struct DaemonServices::Input::Served {
   Served(Input& input, UniqueFd fd, const Peer& peer, kj::Own<DaemonService> service)
-      : impl(*service),
-        connection(WrapSocket(*input.services_.io_.lowLevelProvider, std::move(fd), true),
-                   peer.is_unix, input.services_.buffers_, capnp::rpc::twoparty::Side::SERVER,
-                   capnp::Capability::Client(wire::Daemon::Client(kj::mv(service)))),
-        gone(connection.OnDisconnect()
+      : served(WrapSocket(*input.services_.io_.lowLevelProvider, std::move(fd), true),
+               input.services_.io_.provider->getTimer(), *input.context_, kj::mv(service), peer,
+               nullptr),
+        gone(served.connection()
+                 .OnDisconnect()
                  .then([this] { is_gone = true; }, [this](kj::Exception&&) { is_gone = true; })
-                 .eagerlyEvaluate(nullptr)) {
-    impl.SetConnection(connection);
-    connection.stream().SetMemory(input.memory_.OfUnattached(peer.text),
-                                  input.services_.io_.provider->getTimer());
-  }
+                 .eagerlyEvaluate(nullptr)) {}
   bool is_gone = false;
-  DaemonService& impl;
-  Connection connection;
+  ServedConnection served;
   kj::Promise<void> gone;
 };
 
@@ -145,6 +135,18 @@ UniqueFd DaemonServices::Input::Connect(const Peer& peer) {
                                          services_.io_.provider->getTimer(), turns_, [] {});
   served_.push_back(kj::heap<Served>(*this, UniqueFd(ends[1]), peer, kj::mv(service)));
   return mine;
+}
+
+bool DaemonServices::Input::EndConnection(size_t which, int rounds) {
+  if (served_.empty()) return false;
+  kj::WaitScope& scope = services_.io_.waitScope;
+  scope.setBusyPollInterval(1);  // sockets are looked at in each round
+  for (int i = 0; i < rounds; i++) kj::evalLater([] {}).wait(scope);
+  scope.setBusyPollInterval(kj::maxValue);
+  const auto ended = served_.begin() + static_cast<ptrdiff_t>(which % served_.size());
+  const bool is_attached = (*ended)->served.service().is_attached();
+  served_.erase(ended);
+  return is_attached;
 }
 
 void DaemonServices::Input::EndDisconnected() {
@@ -298,4 +300,4 @@ Peer DaemonServices::PeerOfRole(Role role, bool is_unix) {
   return peer;
 }
 
-}  // namespace graphd::fuzz
+}  // namespace graphd::testing

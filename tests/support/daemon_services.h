@@ -10,11 +10,11 @@
 #include "daemon/serving/daemon_service.h"
 #include "store/tensor_host.h"
 
-// A daemon's services in this process, for targets that play its clients.
+// A daemon's services in this process, for fuzz targets and tests that play its clients.
 
-namespace graphd::fuzz {
+namespace graphd::testing {
 
-// Prints the text and aborts, so that libFuzzer keeps the input.
+// Prints the text and aborts, so that libFuzzer keeps the input and a test fails.
 [[noreturn]] void Fail(const std::string& text);
 
 // The parts of a daemon that outlive an input: a small graph in two partitions, the store of
@@ -58,6 +58,10 @@ class DaemonServices {
 
     // Makes a connection that the daemon serves, and returns the client's end of it.
     UniqueFd Connect(const Peer& peer);
+    // Ends one of the open connections, if there are any, as the daemon does to make room for
+    // others: after as many rounds of the event loop, whatever the services do at that moment.
+    // Returns whether the client had attached.
+    bool EndConnection(size_t which, int rounds);
     // Returns a text that is different for each input of this process, and has always the same
     // length. It belongs into the names of jobs, whose pushes the store remembers.
     const std::string& unique() const noexcept { return unique_; }
@@ -118,4 +122,4 @@ class DaemonServices {
   uint64_t inputs_ = 0;
 };
 
-}  // namespace graphd::fuzz
+}  // namespace graphd::testing
