@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
+#include <tuple>
+
 #include "base/strings.h"
 #include "tests/fuzz/support/target.h"
 #include "tests/support/call_script.h"
@@ -8,7 +10,8 @@
 
 // Sends the bytes to a daemon as a client's stream, from its first byte on. The first byte of the
 // input chooses the client's role and socket, whether it reads answers and whether it waits for
-// them, the second one the size of the pieces in which the bytes arrive.
+// them, and after how many rounds of its event loop the daemon ends the connection, if at all. The
+// second byte chooses the size of the pieces in which the bytes arrive.
 
 namespace graphd::fuzz {
 
@@ -18,6 +21,9 @@ namespace {
 
 constexpr Role kRoles[] = {Role::kOperator, Role::kWriter, Role::kReader, Role::kNone};
 constexpr char kTcp = 4, kReadsNothing = 8, kHurries = 16;
+// The bits of the number of rounds, in units of kRounds; 0 if the daemon does not end the
+// connection.
+constexpr int kRoundsShift = 5, kRounds = 3;
 
 // Writes the bytes that the daemon takes. Stops when it closes the connection, or does not read
 // for a while.
@@ -47,7 +53,13 @@ void ReadInput(std::string_view input) {
   DaemonServices::Input daemon(services);
   const UniqueFd fd =
       daemon.Connect(DaemonServices::PeerOfRole(kRoles[how & 3], (how & kTcp) == 0));
-  Send(services, fd.get(), input.substr(2), step, reads);
+  input.remove_prefix(2);
+  if (const int rounds = static_cast<uint8_t>(how) >> kRoundsShift; rounds > 0) {
+    std::ignore = ::write(fd.get(), input.data(), input.size());
+    daemon.EndConnection(0, rounds * kRounds);
+    return;
+  }
+  Send(services, fd.get(), input, step, reads);
   if ((how & kHurries) != 0) return;
   // A client that ends its stream gets the answers that are ready within a moment.
   char answers[1 << 16];
@@ -184,6 +196,7 @@ std::vector<std::string> Seeds() {
     seeds.push_back(StrCat('\0', '\xff', bytes));
     seeds.push_back(StrCat(static_cast<char>(kTcp | 1), '\3', bytes));
     seeds.push_back(StrCat(static_cast<char>(kReadsNothing | kHurries), '\x20', bytes));
+    seeds.push_back(StrCat(static_cast<char>(2 << kRoundsShift), '\xff', bytes));
   }
   return seeds;
 }

@@ -11,8 +11,8 @@
 
 // Makes calls of a daemon with the protocol's own client: the input chooses up to three connections
 // with a role each, the calls, their order and their parameters, which may be out of range, what is
-// dropped before it is answered, and when a connection ends. Calls of operators are those of
-// control_calls.cc.
+// dropped before it is answered, and when which side ends a connection. Calls of operators are
+// those of control_calls.cc.
 
 namespace graphd::fuzz {
 namespace {
@@ -94,7 +94,8 @@ void Calls::MakeCall() {
   if (call == 4) client = nullptr;
   if (call == 5) client->session = nullptr;
   if (call == 6) client->making = nullptr;
-  if (call == 7 || call == 8) return WaitForAnswers();
+  if (call == 7) return WaitForAnswers();
+  if (call == 8) daemon_.EndConnection(Some<uint8_t>(), data_.ConsumeIntegral<uint8_t>());
   if (call == 9) DropACall();
   if (call == 10) services_.RunUntil(0, [] { return false; });
   if (call <= 10) return;
