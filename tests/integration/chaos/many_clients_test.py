@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""1,000 clients at once connect to a daemon, attach, call and die, for a while. Then the daemon has
-as many descriptors as before, no jobs, and about as much memory.
+"""1,000 clients at once connect to a daemon, attach, call and die, for a while; then the same to a
+daemon that has connections for a third of them only, so that some give way to others. Afterwards,
+each daemon has as many descriptors as before, no jobs, and about as much memory.
 
   GRAPHD_BIN_DIR=build/dev/bin tests/integration/chaos/many_clients_test.py --seconds 300
 """
@@ -33,9 +34,10 @@ def main():
     parser.add_argument("--clients", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    with (tempfile.TemporaryDirectory(prefix="graphd-clients-") as scratch,
-          ring_server(scratch) as (daemon, port)):
-        check(daemon, scratch, port, options)
+    for limits in ([], ["--max_connections", str(options.clients // 3)]):
+        with (tempfile.TemporaryDirectory(prefix="graphd-clients-") as scratch,
+              ring_server(scratch, *limits) as (daemon, port)):
+            check(daemon, scratch, port, options)
 
 
 def check(daemon, scratch, port, options):
