@@ -73,7 +73,7 @@ std::set<std::string> FindFiles(const ServerSpec& server) {
     const bool is_log =
         path.extension() == ".log" && std::filesystem::is_regular_file(path, ignored);
     if (is_log) files.insert(CanonicalPath(path.string()));
-    if (path.extension() == ".sock") AddFileOfDaemon(path.string(), files);
+    if (PortOfSocketName(name)) AddFileOfDaemon(path.string(), files);
   }
   return files;
 }

@@ -21,15 +21,14 @@ std::string DeadSocketText(const std::filesystem::path& socket, const Error& err
                 error.what(), "; or remove the file if the server is not needed)");
 }
 
-// Asks the daemons whose sockets are on this machine. The path of a socket is
-// <runtime_dir>/<server_name>/<port>.sock.
+// Asks the daemons whose sockets are on this machine.
 std::vector<FoundServer> ScanThisMachine(const std::string& runtime_dir, const FindOptions& find) {
   std::vector<std::filesystem::path> sockets;
   for (const std::string& server : ListReadable(runtime_dir)) {
     if (!find.only.empty() && server != find.only) continue;
     const std::filesystem::path directory = std::filesystem::path(runtime_dir) / server;
     for (const std::string& name : ListReadable(directory)) {
-      if (name.ends_with(".sock")) sockets.push_back(directory / name);
+      if (PortOfSocketName(name)) sockets.push_back(directory / name);
     }
   }
   std::sort(sockets.begin(), sockets.end());

@@ -7,8 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <set>
+#include <system_error>
 
 #include "base/directory.h"
 #include "base/file.h"
@@ -183,6 +186,13 @@ std::string SocketPath(const std::string& runtime_dir, const std::string& server
   return StrCat(runtime_dir, "/", server_name, "/", port, ".sock");
 }
 
+std::optional<uint16_t> PortOfSocketName(std::string_view name) {
+  uint16_t port = 0;
+  const auto end = std::from_chars(name.data(), name.data() + name.size(), port);
+  if (end.ec != std::errc() || name != StrCat(port, ".sock")) return std::nullopt;
+  return port;
+}
+
 std::string FindRuntimeDir(const std::string& path) {
   std::string system = "/run/graphd";
   std::string own;
@@ -216,8 +226,6 @@ std::vector<std::string> NamesIn(const std::string& directory) {
   }
 }
 
-bool IsSocketName(const std::string& file) { return file.ends_with(".sock"); }
-
 // Returns the first names as "a, b, ...".
 std::string FirstOf(std::vector<std::string> names) {
   const bool has_more = names.size() > kMostHinted;
@@ -233,8 +241,10 @@ std::string OtherServersHint(const std::string& socket_directory) {
   for (const std::string& name : NamesIn(runtime_dir)) {
     const std::string directory = StrCat(runtime_dir, "/", name);
     if (directory == socket_directory) continue;
-    if (std::ranges::any_of(NamesIn(directory), IsSocketName))
-      names.push_back(StrCat("'", name, "'"));
+    const bool has_socket = std::ranges::any_of(NamesIn(directory), [](const std::string& file) {
+      return PortOfSocketName(file).has_value();
+    });
+    if (has_socket) names.push_back(StrCat("'", name, "'"));
     if (names.size() > kMostHinted) break;
   }
   if (names.empty()) return {};
@@ -249,15 +259,15 @@ bool IsUnknownServer(const std::string& socket_path) {
 
 std::string OtherSocketsHint(const std::string& socket_path) {
   const std::string own = DirName(socket_path);
-  std::vector<std::string> ports;
+  std::set<uint16_t> ports;
   for (const std::string& file : NamesIn(own)) {
-    if (IsSocketName(file)) ports.push_back(file.substr(0, file.find('.')));
+    if (const auto port = PortOfSocketName(file)) ports.insert(*port);
   }
   if (ports.empty()) return OtherServersHint(own);
-  std::ranges::sort(ports, {},
-                    [](const std::string& port) { return std::pair(port.size(), port); });
-  return StrCat("; this server has sockets of ", ports.size() == 1 ? "port " : "ports ",
-                FirstOf(std::move(ports)), ", which the ip_config file should name");
+  std::vector<std::string> texts;
+  for (const uint16_t port : ports) texts.push_back(StrCat(port));
+  return StrCat("; this server has sockets of ", texts.size() == 1 ? "port " : "ports ",
+                FirstOf(std::move(texts)), ", which the ip_config file should name");
 }
 
 void CheckServerName(const std::string& name) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graphd/schema.h"
@@ -72,6 +73,9 @@ std::string RuntimeDir();
 // Returns <runtime_dir>/<server_name>/<port>.sock.
 std::string SocketPath(const std::string& runtime_dir, const std::string& server_name,
                        uint16_t port);
+// Returns the port of the daemon whose socket has this name in the directory of its server; nothing
+// if the name is not <port>.sock.
+std::optional<uint16_t> PortOfSocketName(std::string_view name);
 // Returns the directory in which a client should look for `path`, a server's directory or socket.
 // It is RuntimeDir(), or /run/graphd if only that has `path`: users who run no server of their own
 // then use the system's server.

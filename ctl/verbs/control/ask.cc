@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 
 #include "base/directory.h"
 #include "base/host_name.h"
@@ -26,16 +25,14 @@ std::string OperatorName() {
   return StrCat(user != nullptr ? user->pw_name : StrCat(::geteuid()), "@", HostName());
 }
 
-// Returns the lines of an ip_config for the daemons of this machine with the server's name. Their
-// sockets are <runtime_dir>/<server_name>/<port>.sock.
+// Returns the lines of an ip_config for the daemons of this machine with the server's name.
 std::vector<HostLine> DaemonsHere(const HostOptions& options) {
   const std::string runtime_dir = RuntimeDirOf(options);
   const std::string& name = options.server.server_name;
   std::vector<std::string> lines;
-  for (const std::string& entry : ListReadable(runtime_dir + "/" + name)) {
-    const std::filesystem::path path(entry);
-    if (path.extension() != ".sock") continue;
-    lines.push_back("127.0.0.1 " + path.stem().string() + "\n");
+  for (const std::string& file : ListReadable(runtime_dir + "/" + name)) {
+    if (const auto port = PortOfSocketName(file))
+      lines.push_back(StrCat("127.0.0.1 ", *port, "\n"));
   }
   if (lines.empty()) {
     Throw(ErrorCode::kUnavailable, "no server '", name, "' runs on this machine (no socket in ",

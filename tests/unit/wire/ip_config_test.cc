@@ -93,10 +93,19 @@ TEST(ServerName, IsUnknownIfOnlyOthersHaveDirectoriesAndSockets) {
   EXPECT_FALSE(IsUnknownServer(socket));
 }
 
+TEST(ServerName, OnlyFilesThatAreNamedByAPortAreSockets) {
+  EXPECT_EQ(PortOfSocketName("30050.sock"), 30050);
+  for (const char* other : {"x.sock", ".sock", "30050", "30050.log", "030050.sock", "70000.sock",
+                            "-1.sock", "30050.sock.old", "30050 .sock"}) {
+    EXPECT_EQ(PortOfSocketName(other), std::nullopt) << other;
+  }
+}
+
 TEST(ServerName, OtherPortsOfTheServerAreNamedFirst) {
   const ScratchDirectory scratch;
   for (const char* name : {"other", "mine"}) MakeDirectories(scratch / "run/" + name);
-  for (const char* file : {"other/1.sock", "mine/31150.sock", "mine/9000.sock", "mine/31150.log"}) {
+  for (const char* file :
+       {"other/1.sock", "mine/31150.sock", "mine/9000.sock", "mine/31150.log", "mine/x.sock"}) {
     WriteFileAtomically(scratch / "run/" + file, "");
   }
   EXPECT_EQ(OtherSocketsHint(SocketPath(scratch / "run", "mine", 30050)),
