@@ -50,11 +50,11 @@ bool Acceptor::MakeRoom(const Peer& peer) {
   if (open_.giving_way() >= limits_.reserved_descriptors() / 4) return false;
   const auto oldest = open_.MakeRoomFor(peer.Source());
   if (oldest == nullptr) return false;
+  connections_.add(threads_[oldest->thread()].End(oldest));
   counters_.gave_way++;
   LogWarning({.peer = peer.LogName(), .op = "make_room"}, "closing a connection from ",
              oldest->source(), " that has not attached, to make room for ", peer.LogName(), ": ",
              counters_.open, " connections are open; raise ", "--max_connections");
-  connections_.add(threads_[oldest->thread()].End(oldest));
   return true;
 }
 

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/access/peer.h"
 
+#include <arpa/inet.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 #include "base/strings.h"
 #include "daemon/access/local_tcp_user.h"
@@ -35,6 +39,19 @@ std::string NumericAddress(const sockaddr* address, socklen_t length) {
   return HostPort(host, static_cast<uint16_t>(std::strtoul(port, nullptr, 10)));
 }
 
+// Returns the source of connections from an address of the form 10.0.0.1 or [2001:db8::1]. Of IPv6,
+// this is the network: its first 64 bits, because a machine may take any address in its network.
+std::string SourceOf(const std::string& host) {
+  in6_addr address{};
+  const bool is_ipv6 =
+      host.starts_with('[') &&
+      ::inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &address) == 1;
+  if (!is_ipv6 || IN6_IS_ADDR_V4MAPPED(&address)) return host;
+  std::fill(std::begin(address.s6_addr) + 8, std::end(address.s6_addr), uint8_t{0});
+  char text[INET6_ADDRSTRLEN];
+  return StrCat("[", ::inet_ntop(AF_INET6, &address, text, sizeof text), "/64]");
+}
+
 }  // namespace
 
 std::string Peer::LogName() const {
@@ -47,8 +64,10 @@ std::string Peer::Source() const {
   if (uid) return StrCat("uid ", *uid);
   // A client on this machine is without a user if it has closed its side already. It may have any
   // address of the loopback network.
-  if (text.starts_with("127.") || text.starts_with("[::ffff:127.")) return "this machine";
-  return text.substr(0, text.rfind(':'));
+  for (const char* loopback : {"127.", "[::ffff:127.", "[::1]:"}) {
+    if (text.starts_with(loopback)) return "this machine";
+  }
+  return SourceOf(text.substr(0, text.rfind(':')));
 }
 
 Peer PeerOf(int fd, bool is_unix) {

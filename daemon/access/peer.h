@@ -27,7 +27,8 @@ struct Peer {
   // Returns the name of the peer in log lines: its address, or "pid 17, uid 1000".
   std::string LogName() const;
   // Returns a text that is the same for all connections from the same source: a certificate, if it
-  // is known already, a user of this machine, or else a machine.
+  // is known already, a user of this machine, or else another machine: its address or, with IPv6,
+  // the first 64 bits of it.
   std::string Source() const;
 };
 

@@ -10,6 +10,10 @@ namespace {
 // Work of less than about 100 us is done on the data thread: a round trip to the pool costs 15 us.
 constexpr size_t kInlineBytes = size_t{256} << 10;
 
+kj::Exception Disconnected() {
+  return ToKj(Error(ErrorCode::kUnavailable, "the connection has ended"));
+}
+
 }  // namespace
 
 RequestContext::RequestContext(WorkerPools& pools, RequestCounters& counters,
@@ -32,6 +36,16 @@ RequestContext::RequestContext(WorkerPools& pools, RequestCounters& counters,
 
 void RequestContext::RequireUnixSocket() const {
   if (!peer_.is_unix) Throw(ErrorCode::kDenied, "memory is shared over the Unix socket only");
+}
+
+kj::Promise<void> RequestContext::UntilDisconnected(kj::Promise<void> waiting) {
+  if (is_disconnected_) return Disconnected();
+  return waiting_.wrap(kj::mv(waiting));
+}
+
+void RequestContext::Disconnect() {
+  is_disconnected_ = true;
+  waiting_.cancel(Disconnected());
 }
 
 kj::Promise<void> RequestContext::Execute(const RequestPtr& request, size_t work, size_t num_slices,

@@ -2,6 +2,7 @@
 #pragma once
 #include <capnp/capability.h>
 #include <capnp/orphan.h>
+#include <kj/async.h>
 #include <kj/timer.h>
 
 #include <memory>
@@ -78,6 +79,13 @@ class RequestContext {
   kj::Promise<void> RunCall(RequestKind kind, const char* operation, CallContext& context,
                             capnp::Capability::Client session, Call&& call);
 
+  // Returns a promise like `waiting`, which may never be fulfilled. It fails when the connection
+  // ends, also if Cap'n Proto does not cancel the call: it never cancels one while another call
+  // waits for its answer.
+  kj::Promise<void> UntilDisconnected(kj::Promise<void> waiting);
+  // Notes that the connection ends.
+  void Disconnect();
+
   // Runs slices of a request on the compute pool, or at once on this thread if `work` (the bytes
   // touched, roughly) is small. An Error that a slice throws makes the promise fail.
   kj::Promise<void> Execute(const RequestPtr& request, size_t work, size_t num_slices,
@@ -109,6 +117,8 @@ class RequestContext {
   const std::shared_ptr<JobCounters> job_counters_;
   const std::shared_ptr<CallLimit> calls_ = std::make_shared<CallLimit>();
   const std::shared_ptr<CapabilityLimit> capabilities_ = std::make_shared<CapabilityLimit>();
+  bool is_disconnected_ = false;
+  kj::Canceler waiting_;  // what UntilDisconnected has returned
 };
 
 template <class CallContext, class Call>

@@ -61,7 +61,7 @@ void WriteFeatures(const Partition& partition, wire::PartitionInfo::Builder out)
 
 DaemonService::DaemonService(ServiceContext& context, const DaemonInfo& info, Peer peer,
                              WorkerScratch& scratch, kj::Timer& timer, LoopTurns& turns,
-                             std::function<void()> stays)
+                             std::function<bool()> stays)
     : context_(context),
       info_(info),
       peer_(std::move(peer)),
@@ -127,6 +127,18 @@ void DaemonService::NoteCall() {
   last_call_ = Clock::now();
 }
 
+void DaemonService::Stay() {
+  if (connection_ == nullptr || !stays_()) {
+    Throw(ErrorCode::kUnavailable, "this graphd closes the connection to make room for others; ",
+          "try again, or have --max_connections raised");
+  }
+}
+
+void DaemonService::Disconnect() {
+  connection_ = nullptr;
+  if (const auto requests = requests_.lock()) requests->Disconnect();
+}
+
 void DaemonService::LogRefused(capnp::Text::Reader job, const Error& error) const {
   LogFields fields{.peer = peer_.LogName(), .op = "attach"};
   // A longer text can't be the id of a job.
@@ -145,11 +157,11 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
             "', not '", name, "'; check --server_name and the ports in ip_config");
     }
     context_.access.Require(peer_, Role::kReader, "read this graph");
-    if (connection_ == nullptr) Throw(ErrorCode::kUnavailable, "the connection is closed");
     if (params.getWantSegments() && !peer_.is_unix) {
       Throw(ErrorCode::kDenied, "memory is shared over the Unix socket only");
     }
     if (attached_) Throw(ErrorCode::kExists, "this connection is attached already; open another");
+    Stay();  // a member whose connection gives way would fail its job
     auto membership = context_.jobs.Join(ReadMember(params.getMember()), peer_, ended_.fulfill);
     std::optional<std::string> wanted;
     if (params.hasWantVersion()) {
@@ -177,10 +189,10 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
     auto requests = std::make_shared<RequestContext>(
         context_.pools, context_.counters, connection_->stream(), scratch_, timer_, context_.access,
         peer_, context_.in_flight.Add(*membership, peer_), share, membership->counters());
+    requests_ = requests;
     results.setSession(kj::heap<GraphSession>(context_, std::move(requests), std::move(membership),
                                               std::move(version)));
     attached_ = true;
-    stays_();
     return kj::READY_NOW;
   } catch (const Error& error) {
     LogRefused(context.getParams().getMember().getJobId(), error);
@@ -242,7 +254,7 @@ kj::Promise<void> DaemonService::control(ControlContext context) {
             "on its machine");
     }
     context_.access.Require(peer_, Role::kOperator, "control this server");
-    stays_();
+    Stay();
     context.getResults().setControl(kj::heap<ControlService>(context_, info_, peer_));
     return kj::READY_NOW;
   } catch (const Error& error) {
@@ -289,7 +301,7 @@ kj::Promise<void> DaemonService::report(ReportContext context) {
     const std::string secret =
         BoundedText(params.getSecret(), JobRegistry::kMaxSecret, "the job's secret");
     context_.jobs.CheckReport(record.job_id, secret, peer_);
-    stays_();
+    Stay();
     const std::vector<JobHost> known = context_.board.Report(std::move(record), secret, peer_);
     auto hosts = context.getResults().initHosts(static_cast<kj::uint>(known.size()));
     for (kj::uint i = 0; i < hosts.size(); i++) WriteHost(known[i], hosts[i]);

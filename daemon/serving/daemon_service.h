@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "daemon/access/access_rules.h"
+#include "daemon/requests/request_context.h"
 #include "daemon/serving/server_status.h"
 #include "daemon/serving/service_context.h"
 #include "wire/connection.h"
@@ -18,13 +19,15 @@ namespace graphd {
 // connection's data thread, and is owned by the connection and by the calls that have arrived.
 class DaemonService final : public wire::Daemon::Server {
  public:
-  // Calls `stays` when the client has attached, controls the server or reports about a job, so that
-  // its connection gives way to no other.
+  // Calls `stays` before the client attaches, controls the server or reports about a job, so that
+  // its connection gives way to no other. It returns false if the connection does so already.
   DaemonService(ServiceContext& context, const DaemonInfo& info, Peer peer, WorkerScratch& scratch,
-                kj::Timer& timer, LoopTurns& turns, std::function<void()> stays);
-  // Sets the connection, before the first call can arrive; null when the connection ends. The calls
-  // that have arrived keep the service, also those that have not begun.
-  void SetConnection(Connection* connection) { connection_ = connection; }
+                kj::Timer& timer, LoopTurns& turns, std::function<bool()> stays);
+  // Sets the connection. Call once, before the first call can arrive.
+  void SetConnection(Connection& connection) { connection_ = &connection; }
+  // Notes that the connection ends. Calls that have arrived keep the service. Those that have not
+  // begun may not attach, and those that wait for other clients fail.
+  void Disconnect();
   bool is_attached() const noexcept { return attached_; }
   // Returns whether the connection should be closed because its client has not attached and makes
   // no calls.
@@ -50,6 +53,8 @@ class DaemonService final : public wire::Daemon::Server {
   static void WritePartitions(const ServedGraph& graph, bool want_segments,
                               wire::Daemon::AttachResults::Builder results);
   void NoteCall();
+  // Makes the connection stay. Throws Error(kUnavailable) if it ends or has ended.
+  void Stay();
   // Answers with the status. Makes it on a pool, because looking at all jobs, tensors and records
   // takes many milliseconds if there are thousands.
   kj::Promise<void> TellStatus(StatusContext context);
@@ -62,8 +67,9 @@ class DaemonService final : public wire::Daemon::Server {
   WorkerScratch& scratch_;
   kj::Timer& timer_;
   LoopTurns& turns_;
-  const std::function<void()> stays_;
-  Connection* connection_ = nullptr;
+  const std::function<bool()> stays_;
+  Connection* connection_ = nullptr;          // null when it has ended
+  std::weak_ptr<RequestContext> requests_{};  // of the session, while there is one
   // A promise that is fulfilled by the thread on which an operator ends the job.
   struct Ending {
     kj::Promise<void> promise;

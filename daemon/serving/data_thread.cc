@@ -112,7 +112,7 @@ kj::Promise<void> DataThread::ServeStream(kj::Own<kj::AsyncIoStream> stream, Pee
                                           int number, std::shared_ptr<OpenConnection> connection) {
   kj::Timer& timer = loop_.timer();
   auto service = kj::heap<DaemonService>(context_, info_, peer, scratch_, timer, Turns(),
-                                         [connection] { connection->Stay(); });
+                                         [connection] { return connection->Stay(); });
   auto served = kj::heap<ServedConnection>(kj::mv(stream), timer, context_, kj::mv(service), peer,
                                            std::move(entry));
   served->connection().stream().TakeTurns(Turns(), ShareOf(peer));

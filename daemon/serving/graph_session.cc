@@ -38,11 +38,11 @@ kj::Promise<void> GraphSession::ForwardChange(RequestKind kind, const char* oper
 
 kj::Promise<void> GraphSession::barrier(BarrierContext context) {
   const std::chrono::milliseconds timeout(context.getParams().getTimeout());
-  return requests_->RunCall(RequestKind::kBarrier, "barrier", context, thisCap(),
-                            [&](const RequestPtr& request) {
-                              request->SetState(RequestState::kWaitsForTrainers);
-                              return membership_->Barrier(requests_->timer(), timeout);
-                            });
+  return requests_->RunCall(
+      RequestKind::kBarrier, "barrier", context, thisCap(), [&](const RequestPtr& request) {
+        request->SetState(RequestState::kWaitsForTrainers);
+        return requests_->UntilDisconnected(membership_->Barrier(requests_->timer(), timeout));
+      });
 }
 
 kj::Promise<void> GraphSession::checkpoints(CheckpointsContext context) {

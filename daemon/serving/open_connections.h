@@ -24,8 +24,9 @@ class OpenConnection {
   uint64_t number() const noexcept { return number_; }
   size_t thread() const noexcept { return thread_; }
   bool gives_way() const noexcept { return state_ == State::kGivesWay; }
+  // Notes that this connection gives way to no other. Returns false if it does so already.
+  bool Stay() noexcept { return Leave(State::kStays) || state_ == State::kStays; }
   // Note that this connection no longer may give way. Return false if that was so before.
-  bool Stay() noexcept { return Leave(State::kStays); }
   bool GiveWay() noexcept { return Leave(State::kGivesWay); }
   bool Close() noexcept { return Leave(State::kClosed); }
 

@@ -13,10 +13,10 @@ ServedConnection::ServedConnection(kj::Own<kj::AsyncIoStream> stream, kj::Timer&
       connection_(kj::mv(stream), peer.is_unix, context.buffers, capnp::rpc::twoparty::Side::SERVER,
                   capnp::Capability::Client(wire::Daemon::Client(kj::mv(service)))),
       entry_(std::move(entry)) {
-  service_.SetConnection(&connection_);
+  service_.SetConnection(connection_);
   connection_.stream().SetMemory(context.memory.OfUnattached(peer.text), timer);
 }
 
-ServedConnection::~ServedConnection() noexcept(false) { service_.SetConnection(nullptr); }
+ServedConnection::~ServedConnection() noexcept(false) { service_.Disconnect(); }
 
 }  // namespace graphd

@@ -220,7 +220,9 @@ kj::Promise<void> TensorService::Stage(StageContext context, const RequestPtr& r
                steps.AddPart(change->share, this_job, trainer, change->push.rule, step,
                              {change->rows, change->push.payload, change, account, share}, done);
              })
-      .then([promise = kj::mv(completion.promise)]() mutable { return kj::mv(promise); })
+      .then([&requests = requests_, promise = kj::mv(completion.promise)]() mutable {
+        return requests.UntilDisconnected(kj::mv(promise));
+      })
       .exclusiveJoin(FailIfStalled(tensor));
 }
 

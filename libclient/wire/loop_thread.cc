@@ -54,10 +54,12 @@ void LoopThread::Run(std::promise<void>& ready, bool& is_running,
   executor_ = kj::getCurrentThreadExecutor().addRef();
   auto stop = kj::newPromiseAndCrossThreadFulfiller<void>();
   stop_ = kj::mv(stop.fulfiller);
+  auto end = kj::defer([&last] {
+    if (last) last();
+  });
   is_running = true;  // `ready` may be destroyed once it has its value
   ready.set_value();
   stop.promise.wait(io.waitScope);
-  if (last) last();
 }
 
 LoopThread::~LoopThread() {

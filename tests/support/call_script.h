@@ -32,12 +32,12 @@ class CallScript {
   void CallAnswer(uint64_t interface, uint16_t method, uint32_t question, Fill&& fill) {
     Call<Params>(interface, method, question, 0, fill);
   }
-  void Attach(const std::string& job, bool wants_segments = false) {
+  void Attach(const std::string& job, bool wants_segments = false, int world_size = 1) {
     CallDaemon<wire::Daemon::AttachParams>(0, [&](wire::Daemon::AttachParams::Builder params) {
       WriteHello(params.initHello());
       auto member = params.initMember();
       member.setJobId(job);
-      member.setWorldSize(1);
+      member.setWorldSize(world_size);
       params.setWantSegments(wants_segments);
     });
   }
@@ -45,6 +45,8 @@ class CallScript {
     CallDaemon<wire::Daemon::StatusParams>(1, [](auto params) { WriteHello(params.initHello()); });
   }
   uint32_t last_question() const noexcept { return next_ - 1; }
+  // Gives the next call this question's id, which may be in use already.
+  void UseQuestion(uint32_t question) noexcept { next_ = question; }
   // Lets the daemon forget a call.
   void Finish(uint32_t question) {
     Add([&](capnp::rpc::Message::Builder message) {

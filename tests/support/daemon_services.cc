@@ -125,14 +125,15 @@ DaemonServices::Input::Input(DaemonServices& services)
                      in_flight_, memory_, services.buffers_, nullptr, nullptr});
 }
 
-UniqueFd DaemonServices::Input::Connect(const Peer& peer) {
+UniqueFd DaemonServices::Input::Connect(const Peer& peer, bool may_stay) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
     ThrowErrno("can't make", "a socket pair");
   }
   UniqueFd mine(ends[0]);
-  auto service = kj::heap<DaemonService>(*context_, info_, peer, scratch_,
-                                         services_.io_.provider->getTimer(), turns_, [] {});
+  auto service =
+      kj::heap<DaemonService>(*context_, info_, peer, scratch_, services_.io_.provider->getTimer(),
+                              turns_, [may_stay] { return may_stay; });
   served_.push_back(kj::heap<Served>(*this, UniqueFd(ends[1]), peer, kj::mv(service)));
   return mine;
 }
@@ -153,7 +154,7 @@ void DaemonServices::Input::EndDisconnected() {
   std::erase_if(served_, [](const auto& each) { return each->is_gone; });
 }
 
-DaemonServices::Input::~Input() {
+DaemonServices::Input::~Input() noexcept {
   if (!services_.RunUntil(kEndMilliseconds, [&] { return served_.empty(); })) {
     Fail("a connection that does not end");
   }
@@ -188,7 +189,7 @@ DaemonServices::DaemonServices() : io_(kj::setupAsyncIo()), directory_(MakeDirec
   MakeTensors();
 }
 
-DaemonServices::~DaemonServices() {
+DaemonServices::~DaemonServices() noexcept {
   tensors_ = nullptr;
   std::error_code ignored;
   fs::remove_all(directory_, ignored);

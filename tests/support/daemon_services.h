@@ -32,7 +32,7 @@ class DaemonServices {
   static constexpr size_t kRowBytes = 8;
 
   DaemonServices();
-  ~DaemonServices();
+  ~DaemonServices() noexcept;
   DaemonServices(const DaemonServices&) = delete;
   DaemonServices& operator=(const DaemonServices&) = delete;
 
@@ -52,12 +52,13 @@ class DaemonServices {
   class Input {
    public:
     explicit Input(DaemonServices& services);
-    ~Input();
+    ~Input() noexcept;
     Input(const Input&) = delete;
     Input& operator=(const Input&) = delete;
 
-    // Makes a connection that the daemon serves, and returns the client's end of it.
-    UniqueFd Connect(const Peer& peer);
+    // Makes a connection that the daemon serves, and returns the client's end of it. It gives way
+    // to others unless `may_stay`.
+    UniqueFd Connect(const Peer& peer, bool may_stay = true);
     // Ends one of the open connections, if there are any, as the daemon does to make room for
     // others: after as many rounds of the event loop, whatever the services do at that moment.
     // Returns whether the client had attached.

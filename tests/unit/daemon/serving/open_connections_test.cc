@@ -42,8 +42,11 @@ TEST_F(OpenConnectionsTest, ASourceGetsNoRoomFromOneThatWouldHaveLess) {
 
 TEST_F(OpenConnectionsTest, ConnectionsWhoseClientsHaveARightStay) {
   const auto many = Add("uid 1", 5);
-  for (size_t i = 0; i < 3; i++) many[i]->Stay();
+  for (int times = 0; times < 2; times++) {
+    for (size_t i = 0; i < 3; i++) EXPECT_TRUE(many[i]->Stay());
+  }
   EXPECT_EQ(open_.MakeRoomFor("uid 2"), many[3]);
+  EXPECT_FALSE(many[3]->Stay()) << "it gives way";
   EXPECT_EQ(open_.MakeRoomFor("uid 2"), nullptr) << "one is left";
   many[4]->Stay();
   for (const auto& each : many) open_.Remove(each);

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests that a connection may end while the daemon handles its calls.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+
+#include <algorithm>
 
 #include "tests/support/call_script.h"
 #include "tests/support/daemon_services.h"
 
 namespace graphd::testing {
 namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 // The rounds of the event loop in which the calls of a script are begun and answered.
 constexpr int kRounds = 200;
@@ -40,6 +46,91 @@ TEST(ServedConnection, MayEndInAnyRoundInWhichItsCallsAreHandled) {
   }
   EXPECT_GT(unattached, 0);
   EXPECT_GT(attached, 0);
+}
+
+// Sends the bytes, lets the services handle them, and returns their answers.
+std::string AnswersTo(const std::string& bytes, const UniqueFd& client, DaemonServices& services) {
+  EXPECT_EQ(::send(client.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(bytes.size()));
+  services.RunUntil(100, [] { return false; });
+  std::string answers(1 << 14, '\0');
+  const ssize_t got = ::recv(client.get(), answers.data(), answers.size(), MSG_DONTWAIT);
+  EXPECT_GT(got, 0);
+  answers.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  return answers;
+}
+
+TEST(ServedConnection, DoesNotAttachWhenItGivesWay) {
+  DaemonServices services;
+  DaemonServices::Input daemon(services);
+  const UniqueFd client =
+      daemon.Connect(DaemonServices::PeerOfRole(Role::kReader, true), /*may_stay=*/false);
+  EXPECT_THAT(AnswersTo(AttachAndCall("a" + daemon.unique()), client, services),
+              HasSubstr("[graphd:unavailable] this graphd closes the connection to make room"));
+}
+
+// A trainer that waits for another one, which never comes.
+class WaitingTrainer : public ::testing::Test {
+ protected:
+  using S = wire::Session;
+
+  WaitingTrainer() : daemon_(services_) {
+    script_.Attach("a" + daemon_.unique(), /*wants_segments=*/false, /*world_size=*/2);
+  }
+  void EnterBarrier() {
+    script_.CallSession<S::BarrierParams>(3, [](auto params) { params.setTimeout(0); });
+  }
+  void StageAStep() {
+    const uint8_t payload[DaemonServices::kRowBytes] = {};
+    script_.CallSession<S::StageParams>(14, [&](S::StageParams::Builder params) {
+      params.setTable(DaemonServices::kStandingTables - 1);  // partition 0 has the node
+      params.initRule().setKind(1);
+      params.setStep(1);
+      params.setIds(capnp::Data::Reader(kId, sizeof kId));
+      params.setPayload(capnp::Data::Reader(payload, sizeof payload));
+    });
+  }
+  // Calls what the last call returns, which it never does.
+  void CallItsResult() {
+    script_.CallAnswer<S::ListTensorsParams>(capnp::typeId<S>(), 18, script_.last_question(),
+                                             [](auto) {});
+  }
+  // Sends the calls and then disconnects. The destructor of `daemon_` checks that the session ends.
+  void SendAndDisconnect() {
+    const UniqueFd client = daemon_.Connect(DaemonServices::PeerOfRole(Role::kWriter, true));
+    EXPECT_THAT(AnswersTo(script_.TakeBytes(), client, services_), Not(HasSubstr("[graphd:")));
+  }
+
+  DaemonServices services_;
+  DaemonServices::Input daemon_;
+  CallScript script_;
+
+ private:
+  static constexpr uint8_t kId[] = {1, 0, 0, 0};
+};
+
+TEST_F(WaitingTrainer, LeavesABarrierWhenItsConnectionEnds) {
+  EnterBarrier();
+  SendAndDisconnect();
+}
+
+TEST_F(WaitingTrainer, LeavesABarrierWhoseResultItHasCalled) {
+  EnterBarrier();
+  CallItsResult();
+  SendAndDisconnect();
+}
+
+TEST_F(WaitingTrainer, LeavesABarrierWhoseQuestionItHasUsedAgain) {
+  EnterBarrier();
+  script_.UseQuestion(script_.last_question());
+  script_.Status();
+  SendAndDisconnect();
+}
+
+TEST_F(WaitingTrainer, LeavesAStepWhoseResultItHasCalled) {
+  StageAStep();
+  CallItsResult();
+  SendAndDisconnect();
 }
 
 }  // namespace
