@@ -118,7 +118,7 @@ class RequestContext {
   const std::shared_ptr<CallLimit> calls_ = std::make_shared<CallLimit>();
   const std::shared_ptr<CapabilityLimit> capabilities_ = std::make_shared<CapabilityLimit>();
   bool is_disconnected_ = false;
-  kj::Canceler waiting_;  // what UntilDisconnected has returned
+  kj::Canceler waiting_;  // the promises that UntilDisconnected has returned
 };
 
 template <class CallContext, class Call>

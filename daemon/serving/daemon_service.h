@@ -69,7 +69,7 @@ class DaemonService final : public wire::Daemon::Server {
   LoopTurns& turns_;
   const std::function<bool()> stays_;
   Connection* connection_ = nullptr;          // null when it has ended
-  std::weak_ptr<RequestContext> requests_{};  // of the session, while there is one
+  std::weak_ptr<RequestContext> requests_{};  // those of the session, while it exists
   // A promise that is fulfilled by the thread on which an operator ends the job.
   struct Ending {
     kj::Promise<void> promise;
