@@ -118,6 +118,20 @@ std::string Queries() {
   return stream.TakeBytes();
 }
 
+// A trainer waits for another one, which never comes. It calls what the barrier returns, and uses
+// the barrier's question again.
+std::string Waits() {
+  using S = wire::Session;
+  testing::CallScript stream;
+  stream.Attach("job", /*wants_segments=*/false, /*world_size=*/2);
+  stream.CallSession<S::BarrierParams>(3, [](auto params) { params.setTimeout(0); });
+  const uint32_t barrier = stream.last_question();
+  stream.CallAnswer<S::ListTensorsParams>(capnp::typeId<S>(), 18, barrier, [](auto) {});
+  stream.UseQuestion(barrier);
+  stream.Status();
+  return stream.TakeBytes();
+}
+
 std::string Tensors() {
   using S = wire::Session;
   testing::CallScript stream;
@@ -192,7 +206,7 @@ std::string Checkpoints() {
 
 std::vector<std::string> Seeds() {
   std::vector<std::string> seeds;
-  for (const std::string& bytes : {Strangers(), Queries(), Tensors(), Checkpoints()}) {
+  for (const std::string& bytes : {Strangers(), Queries(), Waits(), Tensors(), Checkpoints()}) {
     seeds.push_back(StrCat('\0', '\xff', bytes));
     seeds.push_back(StrCat(static_cast<char>(kTcp | 1), '\3', bytes));
     seeds.push_back(StrCat(static_cast<char>(kReadsNothing | kHurries), '\x20', bytes));
