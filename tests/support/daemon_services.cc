@@ -167,6 +167,9 @@ DaemonServices::Input::~Input() noexcept {
   services_.RunUntil(0, [] { return false; });
   services_.input_ = nullptr;
   services_.EndPushes();
+  if (!services_.RunUntil(kEndMilliseconds, [&] { return memory_.used() == 0; })) {
+    Fail("memory that outlives its connection");
+  }
   victim_ = nullptr;
   services_.CheckVictim();
   if (!services_.RemoveTensors()) services_.MakeTensors();

@@ -46,8 +46,9 @@ class DaemonServices {
   // whether it did.
   bool RunUntil(int milliseconds, const std::function<bool()>& done);
 
-  // The services during one input. The destructor ends the connections, and aborts if a session
-  // outlives its connection, if a row of the victim has changed, or if the store is in trouble.
+  // The services during one input. The destructor ends the connections, and aborts if a session or
+  // memory outlives its connection, if a row of the victim has changed, or if the store is in
+  // trouble.
   // Everything that the input has made is removed, so that the next input finds the same state.
   class Input {
    public:
