@@ -3,6 +3,7 @@
 #include <kj/timer.h>
 
 #include <functional>
+#include <memory>
 
 #include "base/clock.h"
 #include "daemon/access/access_rules.h"
@@ -68,8 +69,8 @@ class DaemonService final : public wire::Daemon::Server {
   kj::Timer& timer_;
   LoopTurns& turns_;
   const std::function<bool()> stays_;
-  Connection* connection_ = nullptr;          // null when it has ended
-  std::weak_ptr<RequestContext> requests_{};  // those of the session, while it exists
+  Connection* connection_ = nullptr;        // null when it has ended
+  std::weak_ptr<RequestContext> requests_;  // those of the session, while it exists
   // A promise that is fulfilled by the thread on which an operator ends the job.
   struct Ending {
     kj::Promise<void> promise;

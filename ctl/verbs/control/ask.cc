@@ -31,8 +31,8 @@ std::vector<HostLine> DaemonsHere(const HostOptions& options) {
   const std::string& name = options.server.server_name;
   std::vector<std::string> lines;
   for (const std::string& file : ListReadable(runtime_dir + "/" + name)) {
-    if (const auto port = PortOfSocketName(file))
-      lines.push_back(StrCat("127.0.0.1 ", *port, "\n"));
+    const auto port = PortOfSocketName(file);
+    if (port) lines.push_back(StrCat("127.0.0.1 ", *port, "\n"));
   }
   if (lines.empty()) {
     Throw(ErrorCode::kUnavailable, "no server '", name, "' runs on this machine (no socket in ",
