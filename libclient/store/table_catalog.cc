@@ -65,7 +65,7 @@ std::shared_ptr<Table> TableCatalog::Open(const TableSpec& spec, bool* created) 
     const MutexLock lock(state_mutex_);
     StoreState state = ReadState();
     state.next_id = next_id_;
-    db_.PutText(kStateKey, EncodeState(state));
+    PutState(state);
   }
   db_.Flush();
   AddToMaps(table);
@@ -171,7 +171,14 @@ StoreState TableCatalog::StateIn(const PageDb& db) {
 void TableCatalog::WriteState(StoreState& state) {
   const MutexLock lock(state_mutex_);
   state.next_id = next_id_;
+  // The clients change only with the lsn.
+  if (put_state_ != std::pair(state.lsn, state.next_id)) PutState(state);
+}
+
+void TableCatalog::PutState(const StoreState& state) {
+  put_state_.reset();
   db_.PutText(kStateKey, EncodeState(state));
+  put_state_.emplace(state.lsn, state.next_id);
 }
 
 std::vector<std::pair<uint32_t, TableSpec>> TableCatalog::StoredSpecs() const {

@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <span>
 #include <string>
+#include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/strings.h"
 #include "graphd/error.h"
 #include "store/checkpoint/reader.h"
@@ -65,19 +73,35 @@ inline std::pair<std::vector<float>, std::vector<float>> WithStates(Store& store
   return {values, states};
 }
 
-// Copies the store's files as kill -9 would leave them. The store is idle, but RocksDB may still be
-// removing files that it no longer needs.
-inline void CopyStore(const StoreOptions& from, const std::string& to) {
-  for (int attempt = 0;; attempt++) {
-    try {
-      std::filesystem::copy(from.directory, to, std::filesystem::copy_options::recursive);
-      std::filesystem::remove(std::filesystem::path(to) / "pages" / "LOCK");
-      return;
-    } catch (const std::filesystem::filesystem_error&) {
-      if (attempt == 10) throw;
-      std::filesystem::remove_all(to);
-    }
+// Returns the names of all files in a directory with their sizes and times. Throws
+// std::filesystem::filesystem_error if one is removed meanwhile.
+inline auto FilesIn(const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::set<std::tuple<std::string, uintmax_t, fs::file_time_type>> files;
+  for (const auto& each : fs::recursive_directory_iterator(directory)) {
+    if (!each.is_regular_file()) continue;
+    files.emplace(each.path().string(), each.file_size(), each.last_write_time());
   }
+  return files;
+}
+
+// Copies the store's files as kill -9 would leave them. The store is idle, but RocksDB may still be
+// merging files and removing those that it no longer needs. A copy is therefore made again unless
+// the files were the same before and after.
+inline void CopyStore(const StoreOptions& from, const std::string& to) {
+  namespace fs = std::filesystem;
+  for (const auto end = Clock::now() + std::chrono::minutes(1); Clock::now() < end;) {
+    try {
+      const auto before = FilesIn(from.directory);
+      fs::copy(from.directory, to, fs::copy_options::recursive);
+      fs::remove(fs::path(to) / "pages" / "LOCK");
+      if (FilesIn(from.directory) == before) return;
+    } catch (const fs::filesystem_error&) {  // a file was removed meanwhile
+    }
+    fs::remove_all(to);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  FAIL() << "the files of " << from.directory << " change all the time";
 }
 
 inline void ApplyRandom(Store& store, const std::shared_ptr<Table>& table, uint64_t first,

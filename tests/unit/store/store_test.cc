@@ -221,6 +221,25 @@ TEST(Store, WritesBackByItself) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
+TEST(Store, WritesNothingWhileItIsIdle) {
+  const ScratchDirectory scratch;
+  StoreOptions options = Options(scratch);
+  options.write_back_seconds = 0.001;
+  Store store(options);
+  ApplyRandom(store, store.OpenTable(Spec()), 1, 5);
+  store.WriteBackNow();
+  bool is_idle = false;
+  for (const auto start = Clock::now(); !is_idle && SecondsSince(start) < 20;) {
+    try {
+      const auto before = FilesIn(options.directory);
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      is_idle = FilesIn(options.directory) == before;
+    } catch (const std::filesystem::filesystem_error&) {  // RocksDB has removed a file
+    }
+  }
+  EXPECT_TRUE(is_idle);
+}
+
 TEST(Store, ADifferingTableOfTheSameNameIsRejectedWithTheDifferences) {
   const ScratchDirectory scratch;
   Store store(Options(scratch));
