@@ -49,7 +49,7 @@ std::string SourceOf(const std::string& host) {
   if (!is_ipv6 || IN6_IS_ADDR_V4MAPPED(&address)) return host;
   std::fill(std::begin(address.s6_addr) + 8, std::end(address.s6_addr), uint8_t{0});
   char text[INET6_ADDRSTRLEN];
-  return StrCat("[", ::inet_ntop(AF_INET6, &address, text, sizeof text), "/64]");
+  return StrCat(::inet_ntop(AF_INET6, &address, text, sizeof text), "/64");
 }
 
 }  // namespace

@@ -48,8 +48,8 @@ class DaemonServices {
 
   // The services during one input. The destructor ends the connections, and aborts if a session or
   // memory outlives its connection, if a row of the victim has changed, or if the store is in
-  // trouble.
-  // Everything that the input has made is removed, so that the next input finds the same state.
+  // trouble. Everything that the input has made is removed, so that the next input finds the same
+  // state.
   class Input {
    public:
     explicit Input(DaemonServices& services);
