@@ -33,6 +33,15 @@ def give_partitions(cluster):
         shutil.copytree(f"{cluster.root}/part{number}", f"{workspace}/part{number}")
 
 
+def parent_of(pid):
+    """Returns the parent of a process, or None if the process has ended."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return int(file.read().rpartition(")")[2].split()[1])
+    except OSError:
+        return None
+
+
 class ClusterCase(ProcessTest):
     cluster = None  # set before setUp
 
@@ -55,6 +64,13 @@ class ClusterCase(ProcessTest):
     def is_service(self, command):
         """Returns whether a process may remain on a machine between tests."""
         return False
+
+    def trainers(self, words):
+        """Returns the pids of the processes with `words` in their command that are not graphctl's.
+        A child of such a process that has not begun another program yet is not one of them."""
+        found = [pid for machine in self.cluster.machines for pid, command in machine.processes()
+                 if words in command and "graphctl" not in command]
+        return [pid for pid in found if parent_of(pid) not in [None, *found]]
 
     def graphctl_pid(self, job):
         """Returns the pid of graphctl, the child of nsenter in the machine's PID namespace."""

@@ -68,10 +68,6 @@ class DetachedJobs(ClusterCase):
                                 if c.startswith("sshd:")], 10)
         return done.stdout.strip()
 
-    def trainers(self, words):
-        return [pid for machine in cluster.machines for pid, command in machine.processes()
-                if words in command and "graphctl" not in command]
-
     def are_paused(self, job):
         logs = self.graphctl(cluster.operator, "logs", job).stdout
         self.assertNotIn("Traceback", logs)

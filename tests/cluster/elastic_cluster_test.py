@@ -54,10 +54,6 @@ class Elastic(TrainingCase):
         return self.graphctl("logs", job, *HOSTS, "--trainer_hosts", "gpus.txt",
                              "--connect_timeout", "2").stdout
 
-    def trainers(self, words):
-        return [pid for machine in cluster.machines for pid, command in machine.processes()
-                if words in command and "graphctl" not in command]
-
     def restart(self, job, *arguments, where=None):
         """Restarts a job; returns what graphctl prints and its messages."""
         hosts = () if where else HOSTS
