@@ -172,9 +172,9 @@ class Jobs(ClusterTest):
             self.assertEqual(mine, [str(i) for i in range(1, 20001)])
 
     def test_a_reader_that_pauses_for_long_loses_no_host(self):
-        job = self.start_launch("--host_timeout", "1.5", "seq 1 500000")
+        job = self.start_launch("--host_timeout", str(4 * SLOW), "seq 1 500000")
         self.assertIn("] 1\n", read_line(job.stdout))
-        time.sleep(4 * SLOW)  # longer than the hosts wait for a ping
+        time.sleep(10 * SLOW)  # longer than the hosts wait for a ping
         out, err = job.communicate(timeout=DEADLINE * SLOW)
         self.assertEqual(job.returncode, 0, err)
         self.assertEqual(out.count("\n"), 3 * 500000 - 1)

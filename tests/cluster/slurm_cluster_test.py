@@ -172,9 +172,9 @@ class Hosts(SlurmCase):
         self.assertEqual([line.split()[1] for line in done.stdout.splitlines()], ["graph"] * 3)
 
     def test_a_reader_that_pauses_for_long_loses_no_node(self):
-        job = self.start_launch("--host_timeout", "1.5", "seq 1 500000")
+        job = self.start_launch("--host_timeout", str(4 * SLOW), "seq 1 500000")
         self.assertIn("] 1\n", read_line(job.stdout))
-        time.sleep(4 * SLOW)  # longer than both sides wait for the other
+        time.sleep(10 * SLOW)  # longer than both sides wait for the other
         out, err = job.communicate(timeout=DEADLINE * SLOW)
         self.assertEqual(job.returncode, 0, err)
         self.assertEqual(out.count("\n"), 3 * 500000 - 1)

@@ -57,7 +57,7 @@ StoppedThread::StoppedThread(pid_t process, const std::string& name, When when) 
   // A line with the number of the system call, if the thread is in one; its last word is the
   // address of the next instruction.
   const std::string state = StrCat(tasks, "/", id_, "/syscall");
-  EXPECT_TRUE(Await([&, begin = begin, end = end] {
+  const auto stop = [&, begin = begin, end = end] {
     if (::ptrace(PTRACE_SEIZE, id_, nullptr, nullptr) != 0) return false;
     EXPECT_EQ(::ptrace(PTRACE_INTERRUPT, id_, nullptr, nullptr), 0);
     EXPECT_EQ(::waitpid(id_, nullptr, __WALL), id_);
@@ -67,7 +67,9 @@ StoppedThread::StoppedThread(pid_t process, const std::string& name, When when) 
     if (when == kIdle ? idle : at >= begin && at < end) return true;
     GoOn();
     return false;
-  }));
+  };
+  // Most threads are in their own code only for a small part of their time.
+  EXPECT_TRUE(Await(stop, std::chrono::milliseconds(1)));
 }
 
 void StoppedThread::GoOn() { ::ptrace(PTRACE_DETACH, id_, nullptr, nullptr); }

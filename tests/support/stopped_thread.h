@@ -12,11 +12,12 @@ namespace graphd::testing {
 
 // Waits for a condition for at most 30 seconds, and returns whether it has become true.
 template <class Condition>
-bool Await(const Condition& condition) {
+bool Await(const Condition& condition,
+           std::chrono::milliseconds pause = std::chrono::milliseconds(20)) {
   const Clock::time_point end = Clock::now() + std::chrono::seconds(30);
   while (!condition()) {
     if (Clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(pause);
   }
   return true;
 }

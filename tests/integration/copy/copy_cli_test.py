@@ -59,12 +59,17 @@ class CopyTest(GraphctlTest):
     def start_big_copy(self):
         """Starts a copy and returns when part of the big script has been sent."""
         self.big_script()
-        process = self.start(*self.line("--script_folder", "scripts"))
         partial = os.path.join(self.target, "scripts/.big.bin.partial")
-        wait_until("some of it to be there", lambda: process.poll() is not None or (
-            os.path.exists(partial) and os.path.getsize(partial) > 4 << 20))
-        self.assertIsNone(process.poll(), "the copy ended before it could be interrupted")
-        return process, partial
+        for _ in range(5):
+            process = self.start(*self.line("--script_folder", "scripts"))
+            wait_until("some of it to be there", lambda process=process: process.poll() is not None or (
+                os.path.exists(partial) and os.path.getsize(partial) > 4 << 20))
+            if process.poll() is None:
+                return process, partial
+            # On a busy machine, it may have been copied before this test looked.
+            self.assertEqual(process.returncode, OK)
+            shutil.rmtree(self.target)
+        raise AssertionError("each copy ended before it could be interrupted")
 
     def assert_goes_on(self):
         host = self.result("--script_folder", "scripts")

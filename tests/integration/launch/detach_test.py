@@ -52,6 +52,11 @@ class DetachTest(GraphctlTest):
         with open(path, encoding="latin-1") as file:
             return file.read()
 
+    def up(self, job, count):
+        """Waits until the trainers of a job have written this number of lines with "up"."""
+        wait_until(f"{count} trainers to be up",
+                   lambda: self.on_job("logs", job).stdout.count("up") == count)
+
     def all_gone(self):
         wait_until("everything to be gone", lambda: not self.left(), 20)
 
@@ -61,6 +66,7 @@ class Detached(DetachTest):
         job = self.detach(WORK, trainers=2)
         self.assertIn(f"graphctl attach {job}", self.launch_hint)
         self.assertEqual(len(self.daemons()), 2)
+        self.up(job, 4)
         logs = self.on_job("logs", job)
         self.assertEqual(self.lines(logs.stdout), [(r, f"up {r}") for r in range(4)], logs.stderr)
         # A watcher goes without harm.
@@ -119,7 +125,7 @@ class Detached(DetachTest):
     def test_stop_gives_trainers_the_time_that_they_are_promised(self):
         job = self.detach("trap 'sleep 2; echo cleaned; exit 0' TERM; echo up; "
                           "while true; do sleep 0.05; done")
-        self.assertEqual(self.on_job("logs", job).stdout.count("up"), 2)
+        self.up(job, 2)
         stopped = self.graphctl("stop", job, "--grace", "60")  # its id is enough here
         self.assertEqual(stopped.returncode, 0, stopped.stderr)
         self.assertIn(f"stopped job {job}", stopped.stdout)
@@ -275,6 +281,7 @@ class Restarts(DetachTest):
 
     def test_a_detached_job_survives_the_death_of_all_its_trainers(self):
         job = self.detach("--max_restarts", "1", "echo $GRAPHD_RESTART_COUNT; " + WORK, trainers=2)
+        self.up(job, 4)
         pids = [t["pid"] for p in self.ports for t in self.state(job, p)["trainers"]]
         self.assertEqual(len(pids), 4)
         supervisor = self.state(job, self.ports[0])["pid"]
@@ -283,8 +290,7 @@ class Restarts(DetachTest):
             # The job ends the others once it has seen the first death.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        wait_until("other trainers",
-                   lambda: self.on_job("logs", job).stdout.count("up") == 8)
+        self.up(job, 8)
         # The pipes of the trainers before are closed, four here.
         self.assertLess(len(os.listdir(f"/proc/{supervisor}/fd")), descriptors + 4)
         self.write("finish", "")

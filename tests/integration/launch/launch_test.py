@@ -244,7 +244,11 @@ class Servers(GraphctlTest):
         self.assertEqual(self.sockets(), [])
 
     def test_two_launches_at_once_share_the_daemons(self):
-        jobs = [self.start_launch("sleep 0.5", trainers=1) for _ in range(2)]
+        jobs = [self.start_launch("echo up; while [ ! -e end ]; do sleep 0.02; done", trainers=1)
+                for _ in range(2)]
+        for job in jobs:
+            self.assertIn("up", read_line(job.stdout))
+        self.write("end", "")
         outputs = [job.communicate(timeout=30) for job in jobs]
         self.assertEqual([job.returncode for job in jobs], [0, 0], outputs)
         everything = outputs[0][1] + outputs[1][1]

@@ -176,11 +176,11 @@ class Copies(support.GraphTest):
         self.addCleanup(slow.stdout.close)
         self.addCleanup(slow.kill)
         self.assertEqual(slow.stdout.readline(), b"piece\n")
-        killer = subprocess.Popen(["/bin/sh", "-c", f"sleep 1; kill -9 {slow.pid}"])
-        self.addCleanup(killer.wait)
         graphd.distributed.initialize(daemons.ip_config, server_name=daemons.server_name)
         sealed = self.sealed()
         begin = time.monotonic()
+        killer = subprocess.Popen(["/bin/sh", "-c", f"sleep 1; kill -9 {slow.pid}"])
+        self.addCleanup(killer.wait)
         g = DistGraph()  # waits for the copy
         g.ndata["feat"][[5]] = sealed[[6]]
         self.assertGreater(time.monotonic() - begin, 0.5)

@@ -366,13 +366,13 @@ TEST_F(TensorHostTest, TensorsAndLeasesSurviveARestart) {
     host->Lease("a", persistent, true);
     host->PrepareState("a", persistent, OptimizerState::kAdagrad);
   }
+  const auto start = Clock::now();
   auto host = NewEmptyHost(/*lease=*/1, /*orphan=*/2);
   EXPECT_NO_THROW(host->FindToWrite("a", persistent));  // it still holds the lease
   EXPECT_NO_THROW(host->FindToRead("a", own));
   EXPECT_EQ(host->Open({"b", 2}, 1, Spec("x", true), false, false).share.info.state,
             OptimizerState::kAdagrad);
   // Job a never comes back.
-  const auto start = Clock::now();
   while (host->ListAll().size() > 1 && SecondsSince(start) < 30) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }

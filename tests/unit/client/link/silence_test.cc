@@ -17,12 +17,12 @@
 namespace graphd::testing {
 namespace {
 
-constexpr std::chrono::milliseconds kTimeout{800};
+constexpr std::chrono::milliseconds kTimeout{4000};
 // The machine may be busy. Without sanitizers this is less than the time of a second timeout.
 #ifdef GRAPHD_SANITIZED
 constexpr double kSlack = 5;
 #else
-constexpr double kSlack = 0.7;
+constexpr double kSlack = 3.5;
 #endif
 
 class Silence : public ::testing::TestWithParam<Transport> {
@@ -55,7 +55,7 @@ TEST_P(Silence, CallsFailInTimeAndRecover) {
   served_.daemon(0).Signal(SIGSTOP);
   const auto begin = Clock::now();
   // The first calls wait for an answer, those after the ping for a connection.
-  while (SecondsSince(begin) < 5) ExpectFailsInTime([&] { rows.Read(ids); });
+  while (SecondsSince(begin) < 10) ExpectFailsInTime([&] { rows.Read(ids); });
   served_.daemon(0).Signal(SIGCONT);
   const auto resumed = Clock::now();
   for (bool done = false; !done;) {

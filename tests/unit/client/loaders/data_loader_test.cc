@@ -272,7 +272,7 @@ TEST(DataLoaderLife, ALoaderKeepsItsGraphAlive) {
 TEST(DataLoaderErrors, ErrorsOfWorkersReachTheTrainer) {
   ServedGraphFixture served({{0, 1}});
   Options options = served.TrainerOptions(Transport::kTcp);
-  options.timeout = std::chrono::milliseconds(300);
+  options.timeout = std::chrono::seconds(4);
   DistGraph graph(Initialize(options));
   DistNodeDataLoader loader(graph, FirstNodes(100), NeighborSampler({2}),
                             {.batch_size = 10, .num_workers = 2});
@@ -291,7 +291,7 @@ TEST(DataLoaderErrors, ErrorsOfWorkersReachTheTrainer) {
 TEST(DataLoaderErrors, ALoaderIsDestroyedWhileItsWorkersWaitForASilentDaemon) {
   ServedGraphFixture served({{0, 1}});
   Options options = served.TrainerOptions(Transport::kTcp);
-  options.timeout = std::chrono::milliseconds(500);
+  options.timeout = std::chrono::seconds(4);
   DistGraph graph(Initialize(options));
   std::optional<DistNodeDataLoader> loader;
   loader.emplace(graph, FirstNodes(1000), NeighborSampler({2}),
@@ -309,14 +309,14 @@ TEST(DataLoaderErrors, ALoaderIsDestroyedWhileItsWorkersWaitForASilentDaemon) {
   EXPECT_EQ(error.code(), ErrorCode::kDeadline);
   const auto start = Clock::now();
   loader.reset();
-  EXPECT_LT(SecondsSince(start), 5);  // about one timeout
+  EXPECT_LT(SecondsSince(start), 9);  // about one timeout, not one per worker
   served.daemon(0).Signal(SIGCONT);
 }
 
 TEST(DataLoaderErrors, WorkersWaitConcurrentlyForALostDaemon) {
   ServedGraphFixture served({{0, 1}});
   Options options = served.TrainerOptions(Transport::kTcp);
-  options.timeout = std::chrono::milliseconds(500);
+  options.timeout = std::chrono::seconds(4);
   DistGraph graph(Initialize(options));
   std::optional<DistNodeDataLoader> loader;
   loader.emplace(graph, FirstNodes(10000), NeighborSampler({2}),
@@ -331,7 +331,7 @@ TEST(DataLoaderErrors, WorkersWaitConcurrentlyForALostDaemon) {
   });
   const auto start = Clock::now();
   loader.reset();
-  EXPECT_LT(SecondsSince(start), 3 * Slowness());  // about one timeout, not one per worker
+  EXPECT_LT(SecondsSince(start), 15);  // about one timeout, not one per worker
 }
 
 }  // namespace

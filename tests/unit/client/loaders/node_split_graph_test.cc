@@ -148,7 +148,7 @@ TEST(NodeSplitServed, WithoutForceEvenOtherPartitionsAreNotRead) {
   ServedGraphFixture served(std::vector<std::vector<int>>{{0}, {1}});
   for (Transport transport : {Transport::kAuto, Transport::kTcp}) {
     Options options = served.TrainerOptions(transport, 1, 2);
-    options.timeout = std::chrono::milliseconds(500);
+    options.timeout = std::chrono::seconds(4);
     const DistGraph graph(Initialize(options));
     const DistTensor mask = graph.ndata("train_mask");
     const Ids mine = NodeSplit(graph, mask, {.force_even = false});
@@ -156,7 +156,7 @@ TEST(NodeSplitServed, WithoutForceEvenOtherPartitionsAreNotRead) {
     for (int64_t id : mine) EXPECT_EQ(graph.partition_book().nodes().Owner(0, id), 1);
   }
   Options options = served.TrainerOptions(Transport::kTcp, 1, 2);
-  options.timeout = std::chrono::milliseconds(500);
+  options.timeout = std::chrono::seconds(4);
   const DistGraph graph(Initialize(options));
   const DistTensor mask = graph.ndata("train_mask");
   served.daemon(0).Signal(SIGKILL);

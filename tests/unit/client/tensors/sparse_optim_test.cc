@@ -303,7 +303,7 @@ TEST_F(SparseOptim, GradientsOfAFailedStepAreAppliedOnceByTheNext) {
     const std::string name = "s" + std::to_string(staleness);
     graphd::Options impatient = served_.TrainerOptions(Transport::kTcp);
     impatient.job_id = name;
-    impatient.timeout = std::chrono::milliseconds(static_cast<int64_t>(1000 * Slowness()));
+    impatient.timeout = std::chrono::milliseconds(static_cast<int64_t>(3000 * Slowness()));
     const DistGraph graph(Initialize(impatient));
     EmbeddingOptions options = Options("shared" + name);
     options.persistent = true;

@@ -187,15 +187,15 @@ TEST_F(HostCopyTest, AcceptedPingsDoNotCountAsProgress) {
 }
 
 TEST_F(HostCopyTest, AReceiverThatReportsProgressIsNotGivenUp) {
-  stall_ = 1;
+  stall_ = 4;
   const std::string answers = kSame0 + kLacks1 + kListed + kStored1 + kFinished;
   WriteFileAtomically((top_ / "answers").string(), answers);
-  FakeReceiver(kHello, StrCat("for i in 1 2 3 4 5 6; do sleep 0.3; ",
+  FakeReceiver(kHello, StrCat("for i in $(seq 18); do sleep 0.3; ",
                               R"(echo "{\"t\":\"checking\",\"bytes\":$i}"; done; cat )",
                               (top_ / "answers").string(), "; cat > /dev/null")
                            .c_str());
   Copy();
-  EXPECT_EQ(progress_.checked, 6u);
+  EXPECT_EQ(progress_.checked, 18u);
 }
 
 TEST_F(HostCopyTest, AReceiverThatSendsTooMuchIsGivenUp) {

@@ -99,7 +99,7 @@ TEST(Drain, LetsRequestsEndThatHaveBegun) {
   ServedGraphFixture served(HomogeneousGraph(kNodes, RandomMultigraph(kNodes, 20 * kNodes, 1)),
                             {{0}}, 1, {"--log_level", "debug"});
   Options options = served.TrainerOptions(Transport::kTcp);
-  options.timeout = std::chrono::seconds(2);
+  options.timeout = std::chrono::seconds(10);
   std::vector<int64_t> seeds(kNodes);
   std::iota(seeds.begin(), seeds.end(), 0);
   std::atomic<int> sampled{0};

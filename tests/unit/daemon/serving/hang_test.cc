@@ -175,7 +175,7 @@ TEST(Hang, AStopGivesRequestsUpThatDoNotEnd) {
       HomogeneousGraph(kTensorRows, RandomMultigraph(kTensorRows, 20 * kTensorRows, 1)), {{0}}, 1,
       {"--num_servers", "1"});
   Options options = served.TrainerOptions(Transport::kTcp);
-  options.timeout = std::chrono::seconds(2);
+  options.timeout = std::chrono::seconds(10);
   std::vector<int64_t> seeds(kTensorRows);
   std::iota(seeds.begin(), seeds.end(), 0);
   std::thread trainer([&] {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -15,6 +16,7 @@
 #include <thread>
 
 #include "base/rng.h"
+#include "base/strings.h"
 #include "store/rows/arena_reader.h"
 #include "tests/unit/store/store_helpers.h"
 
@@ -116,12 +118,20 @@ TEST(MemoryBudget, ReservationsAreServedInOrder) {
   MemoryBudget budget(30);
   budget.Reserve(20, 2, "first");
   std::atomic<int> got = 0;
+  std::atomic<pid_t> id = 0;
   std::thread large([&] {
+    id = ::gettid();
     budget.Reserve(30, 3, "large");
     EXPECT_EQ(got++, 0);
     budget.Unreserve(30);
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const auto waits = [&] {
+    std::ifstream stat(StrCat("/proc/self/task/", id.load(), "/stat"));
+    std::string number, name, state;
+    stat >> number >> name >> state;
+    return state == "S";
+  };
+  while (id == 0 || !waits()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   std::thread small([&] {  // it would fit, but the large one must not starve
     budget.Reserve(10, 1, "small");
     EXPECT_EQ(got++, 1);
