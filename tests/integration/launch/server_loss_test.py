@@ -71,8 +71,8 @@ class ServerLoss(GraphctlTest):
         self.start_server()
         job = self.start_launch("--server_grace", "1.5", WAITING, trainers=1)
         self.up(job)
-        self.kill_daemon()
         begin = time.monotonic()
+        self.kill_daemon()
         self.notice(job, "waiting up to 1.5 s")
         _, err = job.communicate(timeout=20 * SLOW)
         took = time.monotonic() - begin
