@@ -171,14 +171,15 @@ StoreState TableCatalog::StateIn(const PageDb& db) {
 void TableCatalog::WriteState(StoreState& state) {
   const MutexLock lock(state_mutex_);
   state.next_id = next_id_;
-  // The clients change only with the lsn.
-  if (put_state_ != std::pair(state.lsn, state.next_id)) PutState(state);
+  PutState(state);
 }
 
 void TableCatalog::PutState(const StoreState& state) {
-  put_state_.reset();
-  db_.PutText(kStateKey, EncodeState(state));
-  put_state_.emplace(state.lsn, state.next_id);
+  std::string text = EncodeState(state);
+  if (text == put_state_) return;
+  put_state_.clear();
+  db_.PutText(kStateKey, text);
+  put_state_ = std::move(text);
 }
 
 std::vector<std::pair<uint32_t, TableSpec>> TableCatalog::StoredSpecs() const {

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,9 +51,9 @@ class TableCatalog {
   // Returns the state of the store as RocksDB has it. Throws Error(kCorrupt) or Error(kIo).
   StoreState ReadState() const { return StateIn(db_); }
   static StoreState StateIn(const PageDb& db);
-  // Sets `state.next_id` to the id of the next table, and puts the state into RocksDB unless it has
-  // this state already: an idle store writes nothing. The state is on the disk after the next
-  // flush. Throws Error(kIo).
+  // Sets `state.next_id` to the id of the next table, and puts the state into RocksDB unless this
+  // process has put the same one before: an idle store writes nothing. The state is on the disk
+  // after the next flush. Throws Error(kIo).
   void WriteState(StoreState& state);
 
   // These functions are only for the recovery, which uses one thread. StoredSpecs returns the
@@ -95,8 +94,9 @@ class TableCatalog {
   Mutex specs_mutex_ GRAPHD_ACQUIRED_BEFORE(state_mutex_, tables_mutex_){Mutex::kHeldLong};
   // Serialises changes of the StoreState in RocksDB.
   Mutex state_mutex_ GRAPHD_ACQUIRED_BEFORE(tables_mutex_){Mutex::kHeldLong};
-  // The lsn and the next id of the state that this process has put into RocksDB last.
-  std::optional<std::pair<uint64_t, uint32_t>> put_state_ GRAPHD_GUARDED_BY(state_mutex_);
+  // The text of the state that this process has put into RocksDB last, or an empty text. All of it
+  // is compared: after a failed push, clients of other tables change while the lsn does not.
+  std::string put_state_ GRAPHD_GUARDED_BY(state_mutex_);
   // Pushes take this mutex, so its holder never waits for the disk. The maps change only while
   // specs_mutex_ is held, too.
   mutable SharedMutex tables_mutex_;
