@@ -50,7 +50,7 @@ bool Acceptor::MakeRoom(const Peer& peer) {
   if (open_.giving_way() >= limits_.reserved_descriptors() / 4) return false;
   const auto oldest = open_.MakeRoomFor(peer.Source());
   if (oldest == nullptr) return false;
-  // First, so that the connection ends also if there is no memory for the line of the log.
+  // The connection ends before the log gets its line, for which there may be no memory.
   connections_.add(threads_[oldest->thread()].End(oldest));
   counters_.gave_way++;
   LogWarning({.peer = peer.LogName(), .op = "make_room"}, "closing a connection from ",

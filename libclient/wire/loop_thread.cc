@@ -54,7 +54,7 @@ void LoopThread::Run(std::promise<void>& ready, bool& is_running,
   executor_ = kj::getCurrentThreadExecutor().addRef();
   auto stop = kj::newPromiseAndCrossThreadFulfiller<void>();
   stop_ = kj::mv(stop.fulfiller);
-  auto end = kj::defer([&last] {  // also if the loop fails
+  auto end = kj::defer([&last] {  // it is called even if the loop fails
     if (last) last();
   });
   is_running = true;  // `ready` may be destroyed once it has its value

@@ -2,7 +2,6 @@
 """Tests graphctl copy to three hosts that run sshd: resulting files, failures, and its speed
 compared with plain ssh."""
 
-import contextlib
 import filecmp
 import json
 import os
@@ -13,7 +12,7 @@ import time
 import unittest
 
 from cluster_case import ClusterCase, start_cluster
-from harness import DEADLINE, SLOW, partition, wait_until
+from harness import DEADLINE, SLOW, kill_all, partition, start_partial_copy, wait_until
 
 BIG = 160 << 20
 UNAVAILABLE, FULL = 5, 6
@@ -67,20 +66,18 @@ class CopyTest(ClusterCase):
 
     def start_copy(self, *more):
         """Starts a copy of the big file and returns when part of it is on the second host."""
-        partial = self.workspace(cluster.machines[1]) + "/big/.weights.partial"
-        for _ in range(5):
+        def start():
             process = subprocess.Popen(self.line(*more, scripts="big"), stdout=subprocess.PIPE,
                                        stderr=subprocess.PIPE, text=True)
             self.started.append(process)
-            wait_until("some of it to be there", lambda process=process: process.poll() is not None or (
-                os.path.exists(partial) and os.path.getsize(partial) > 8 << 20))
-            if process.poll() is None:
-                return process
-            # On a busy machine, it may have been copied before this test looked.
-            self.assertEqual(process.returncode, 0)
+            return process
+
+        def remove_copy():
             for machine in cluster.machines:
                 shutil.rmtree(self.workspace(machine) + "/big")
-        raise AssertionError("each copy ended before it could be interrupted")
+
+        partial = self.workspace(cluster.machines[1]) + "/big/.weights.partial"
+        return start_partial_copy(start, partial, 8 << 20, remove_copy)
 
     def assert_trees(self, scripts="scripts"):
         """Checks that every machine has its partition and the common files, and no other files."""
@@ -194,10 +191,8 @@ class Interruptions(CopyTest):
     def test_a_host_that_dies_is_named_and_the_others_are_copied_to(self):
         # The second host is receiving when it dies; the others may be waiting for their turn.
         job = self.start_copy("--jobs", "3")
-        for pid, command in cluster.machines[1].processes():
-            if command.startswith("sshd: root") or "receive" in command:
-                with contextlib.suppress(ProcessLookupError):  # it may have ended with its parent
-                    os.kill(pid, signal.SIGKILL)
+        kill_all(pid for pid, command in cluster.machines[1].processes()
+                 if command.startswith("sshd: root") or "receive" in command)
         _, err = job.communicate(timeout=2 * DEADLINE * SLOW)
         self.assertEqual(job.returncode, UNAVAILABLE, err)
         self.assertIn("10.99.0.2: ", err)

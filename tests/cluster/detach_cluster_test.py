@@ -3,16 +3,14 @@
 session that started it and of the machine where that was, is found, watched and stopped from other
 machines, and resumes after all its trainers were killed."""
 
-import contextlib
 import os
 import re
 import shutil
-import signal
 import subprocess
 import unittest
 
 from cluster_case import ClusterCase, give_partitions, start_cluster
-from harness import BIN, DEADLINE, SLOW, read_line, wait_until
+from harness import BIN, DEADLINE, SLOW, kill_all, read_line, wait_until
 
 TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools")
 PYTHON = os.path.join(BIN, "..", "python")
@@ -123,10 +121,7 @@ class DetachedJobs(ClusterCase):
         wait_until("all trainers to be in the middle", lambda: self.are_paused(job), 60)
         killed = self.trainers("resuming_trainer")
         self.assertEqual(len(killed), 3)
-        for pid in killed:
-            # The job ends the others once it has seen the first death.
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        kill_all(killed)
         waited = self.graphctl(cluster.machines[2], "wait", job)
         logs = self.graphctl(cluster.operator, "logs", job).stdout
         self.assertEqual(waited.returncode, 0, waited.stderr + logs)

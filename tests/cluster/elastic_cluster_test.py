@@ -2,15 +2,15 @@
 """Tests a job whose number of trainers changes while it lives: two hosts with partitions, and a third
 that only computes, which is lost and comes back."""
 
-import contextlib
 import os
 import re
 import shutil
 import signal
 import unittest
 
+from cluster_case import parent_of
 from cluster_training import TOOLS, TrainingCase, start_training_cluster
-from harness import SLOW, wait_until
+from harness import SLOW, kill_all, wait_until
 
 HOSTS = ("--workspace", "/srv/ws", "--ip_config", "ip.txt")
 STEPS, PAUSE_AFTER = 50, 12
@@ -103,10 +103,7 @@ class Elastic(TrainingCase):
         # All trainers are killed, and the third host is lost, so that four are left.
         paused(12, 6)
         cluster.cable(self.third, False)
-        for pid in self.trainers("resuming_trainer"):
-            # The job ends the others once it has seen the first death.
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        kill_all(self.trainers("resuming_trainer"))
         paused(22, 4)
         self.assertRegex(self.ps(), f"job {job}, .*started again 1 of 2 times")
         self.assertIn("10.99.0.3 lost", self.ps())
@@ -211,7 +208,7 @@ class Elastic(TrainingCase):
         wait_until("the trainer to write", lambda: os.path.exists(
             self.third.folder + "/srv/ws/writes-0"), 30)
         trainer = self.trainers("fenced_trainer")[-1]
-        supervisor = self.parent_of(trainer)
+        supervisor = parent_of(trainer)
         os.kill(supervisor, signal.SIGSTOP)
         try:
             refused = wait_until("the old trainer's error",
@@ -273,12 +270,8 @@ class Elastic(TrainingCase):
 
     def supervisor(self):
         """Returns the supervisor on the third host."""
-        return self.parent_of(wait_until("a trainer there", lambda: [
+        return parent_of(wait_until("a trainer there", lambda: [
             pid for pid, command in self.third.processes() if command == "sleep 3600"])[0])
-
-    def parent_of(self, pid):
-        with open(f"/proc/{pid}/stat") as file:
-            return int(file.read().rsplit(")", 1)[1].split()[1])
 
 
 if __name__ == "__main__":

@@ -16,7 +16,14 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 FIXTURES = ROOT / "tests/fixtures/dgl"
 sys.path.insert(0, str(ROOT / "tests/integration/launch"))
-from harness import DEADLINE, GRAPHCTL, SLOW, GraphctlTest, wait_until  # noqa: E402
+from harness import (  # noqa: E402
+    DEADLINE,
+    GRAPHCTL,
+    SLOW,
+    GraphctlTest,
+    start_partial_copy,
+    wait_until,
+)
 
 OK, INVALID, NOT_FOUND, EXISTS, UNAVAILABLE, FULL, CORRUPT, DENIED = 0, 2, 3, 4, 5, 6, 9, 10
 
@@ -60,16 +67,9 @@ class CopyTest(GraphctlTest):
         """Starts a copy and returns when part of the big script has been sent."""
         self.big_script()
         partial = os.path.join(self.target, "scripts/.big.bin.partial")
-        for _ in range(5):
-            process = self.start(*self.line("--script_folder", "scripts"))
-            wait_until("some of it to be there", lambda process=process: process.poll() is not None or (
-                os.path.exists(partial) and os.path.getsize(partial) > 4 << 20))
-            if process.poll() is None:
-                return process, partial
-            # On a busy machine, it may have been copied before this test looked.
-            self.assertEqual(process.returncode, OK)
-            shutil.rmtree(self.target)
-        raise AssertionError("each copy ended before it could be interrupted")
+        process = start_partial_copy(lambda: self.start(*self.line("--script_folder", "scripts")),
+                                     partial, 4 << 20, lambda: shutil.rmtree(self.target))
+        return process, partial
 
     def assert_goes_on(self):
         host = self.result("--script_folder", "scripts")

@@ -2,14 +2,13 @@
 """Tests jobs that live by themselves: `graphctl launch --detach`, attach, logs, wait, stop, and
 --max_restarts. Two daemons on loopback stand for two hosts."""
 
-import contextlib
 import json
 import os
 import re
 import signal
 import unittest
 
-from harness import DEADLINE, SLOW, GraphctlTest, read_line, wait_until
+from harness import DEADLINE, SLOW, GraphctlTest, kill_all, read_line, wait_until
 
 # A trainer that works until the file "finish" exists.
 WORK = "echo up $RANK; while [ ! -e finish ]; do sleep 0.02; done; echo done $RANK"
@@ -286,10 +285,7 @@ class Restarts(DetachTest):
         self.assertEqual(len(pids), 4)
         supervisor = self.state(job, self.ports[0])["pid"]
         descriptors = len(os.listdir(f"/proc/{supervisor}/fd"))
-        for pid in pids:
-            # The job ends the others once it has seen the first death.
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        kill_all(pids)
         self.up(job, 8)
         # The pipes of the trainers before are closed, four here.
         self.assertLess(len(os.listdir(f"/proc/{supervisor}/fd")), descriptors + 4)

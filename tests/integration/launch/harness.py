@@ -74,6 +74,30 @@ def partition(directory, parts, name="ring", nodes=60):
                    check=True, capture_output=True, timeout=DEADLINE)
 
 
+def kill_all(pids):
+    """Kills the processes, of which some may have ended: a job ends its other trainers after the first
+    death, for example."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def start_partial_copy(start, partial, size, remove_copy):
+    """Returns the process of a copy, start(), when the file `partial` has more than `size` bytes. On a
+    busy machine, all may have been copied before this function looks; then it calls remove_copy() and
+    starts another one."""
+    for _ in range(5):
+        process = start()
+        wait_until("some of it to be there", lambda process=process: process.poll() is not None or (
+            os.path.exists(partial) and os.path.getsize(partial) > size))
+        if process.poll() is None:
+            return process
+        if process.returncode != 0:
+            raise AssertionError(f"the copy has failed with exit code {process.returncode}")
+        remove_copy()
+    raise AssertionError("each copy ended before it could be interrupted")
+
+
 def processes_with(mark):
     """Returns (pid, command) of every living process whose environment contains `mark`."""
     found = []
@@ -110,9 +134,7 @@ class ProcessTest(unittest.TestCase):
         end = time.monotonic() + 10 * SLOW
         while (left := self.left()) and time.monotonic() < end:
             time.sleep(0.02)
-        for pid, _ in left:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        kill_all(pid for pid, _ in left)
         return left
 
 

@@ -18,12 +18,7 @@ namespace graphd::testing {
 namespace {
 
 constexpr std::chrono::milliseconds kTimeout{4000};
-// The machine may be busy. Without sanitizers this is less than the time of a second timeout.
-#ifdef GRAPHD_SANITIZED
-constexpr double kSlack = 5;
-#else
-constexpr double kSlack = 3.5;
-#endif
+constexpr double kSlack = 3.5;  // the machine may be busy; less than the time of a second timeout
 
 class Silence : public ::testing::TestWithParam<Transport> {
  protected:

@@ -22,7 +22,6 @@ namespace graphd::testing {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 class PacedHolds : public ::testing::Test {
@@ -94,8 +93,8 @@ TEST_F(PacedHolds, AHoldThatNeverEndsDelaysAnotherJobForFiveSeconds) {
   });
   holder.join();
   EXPECT_TRUE(seen);
-  EXPECT_THAT(error, AllOf(ContainsRegex("deadline: pushes waited ([5-9]|[1-9][0-9])"),
-                           HasSubstr("by job holder (unix"), HasSubstr("try again")));
+  EXPECT_THAT(error, AllOf(HasSubstr("deadline: pushes waited 5"), HasSubstr("by job holder (unix"),
+                           HasSubstr("try again")));
 }
 
 TEST_F(PacedHolds, HoldingAgainAndAgainLeavesTimeForPushes) {

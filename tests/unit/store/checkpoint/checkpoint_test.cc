@@ -22,7 +22,6 @@ namespace fs = std::filesystem;
 using graphd::testing::ScratchDirectory;
 using std::chrono::milliseconds;
 using ::testing::AllOf;
-using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 constexpr int64_t kKeptRows = 1000;
@@ -237,7 +236,7 @@ TEST(Checkpoint, AHoldEndsWhenAPushHasWaitedTooLong) {
     FAIL() << "the hold has not expired";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kDeadline);
-    EXPECT_THAT(error.what(), AllOf(ContainsRegex("pushes waited (0\\.[1-9]|[1-9])"),
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("pushes waited 0."),
                                     HasSubstr("a checkpoint by job a"), HasSubstr("try again")));
   }
 }
