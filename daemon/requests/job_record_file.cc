@@ -15,7 +15,6 @@
 
 #include "base/strings.h"
 #include "requests/job_records.capnp.h"
-#include "wire/bounded.h"
 
 namespace graphd {
 namespace {
@@ -37,8 +36,9 @@ size_t SizeOf(const Kept& job) {
 // Leaves out the jobs that were silent for longest, so that the others fit into the file.
 void Fit(std::vector<Kept>& jobs) {
   std::ranges::stable_sort(jobs, std::greater<>(), &Kept::reported_at);
+  const size_t most = std::min(jobs.size(), JobRecordFile::kMaxJobs);
   size_t bytes = 1024, fit = 0;
-  while (fit < jobs.size() && (bytes += SizeOf(jobs[fit])) <= JobRecordFile::kMaxBytes) fit++;
+  while (fit < most && (bytes += SizeOf(jobs[fit])) <= JobRecordFile::kMaxBytes) fit++;
   jobs.resize(fit);
 }
 
@@ -125,10 +125,14 @@ std::vector<Kept> JobRecordFile::FromBytes(std::string_view bytes) {
     auto words = kj::heapArray<capnp::word>(message.size() / sizeof(capnp::word));
     std::memcpy(words.begin(), message.data(), words.asBytes().size());
     capnp::FlatArrayMessageReader reader(words);
-    std::vector<Kept> jobs;
-    for (auto job : BoundedList(reader.getRoot<kept::Jobs>().getJobs(), "jobs")) {
-      jobs.push_back(ReadJob(job));
+    const auto listed = reader.getRoot<kept::Jobs>().getJobs();
+    // A few bytes may list many empty jobs.
+    if (listed.size() > kMaxJobs) {
+      Throw(ErrorCode::kCorrupt, "it has ", listed.size(), " jobs, more than the ", kMaxJobs,
+            " that a daemon keeps");
     }
+    std::vector<Kept> jobs;
+    for (const auto job : listed) jobs.push_back(ReadJob(job));
     return jobs;
   } catch (const kj::Exception& exception) {
     Throw(ErrorCode::kCorrupt, "it is not a message: ", exception.getDescription().cStr());

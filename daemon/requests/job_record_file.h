@@ -16,7 +16,9 @@ namespace graphd {
 // copied. The file contains hashes of the jobs' secrets, not the secrets. Owned by the main thread.
 class JobRecordFile {
  public:
-  static constexpr size_t kMaxBytes = size_t{16} << 20;  // jobs silent for longest are left out
+  // Jobs that were silent for longest are left out if there are more bytes or jobs. A board never
+  // has as many jobs, because each of them has a host.
+  static constexpr size_t kMaxBytes = size_t{16} << 20, kMaxJobs = JobBoard::kMaxHostsOfAll;
 
   explicit JobRecordFile(std::string path);
   ~JobRecordFile();  // writes the last changes

@@ -194,6 +194,22 @@ TEST_F(JobRecordFiles, LeaveOutTheJobsThatWereSilentForLongest) {
   EXPECT_EQ(read.back().record.job_id, StrCat("job-", 1200 - read.size()));
 }
 
+TEST_F(JobRecordFiles, HaveNoMoreJobsThanABoard) {
+  const std::vector<JobBoard::Kept> many(JobRecordFile::kMaxJobs + 1);
+  EXPECT_EQ(JobRecordFile::FromBytes(JobRecordFile::ToBytes(many)).size(), JobRecordFile::kMaxJobs);
+  // A message of three words may have a list of many empty jobs: one segment of two words, which
+  // are a pointer to a structure with one pointer, and this pointer, to a list of empty elements.
+  const uint64_t words[] = {uint64_t{2} << 32, uint64_t{1} << 48,
+                            1 | uint64_t{JobRecordFile::kMaxJobs + 1} << 35};
+  const std::string bytes(reinterpret_cast<const char*>(words), sizeof words);
+  try {
+    JobRecordFile::FromBytes(JobRecordFile::Heading(bytes) + bytes);
+    FAIL() << "the jobs were read";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("it has 8193 jobs"));
+  }
+}
+
 TEST_F(JobRecordFiles, ADirectoryThatCanNotBeWrittenStopsNoReport) {
   WriteFileAtomically(scratch_ / "server", "not a directory");
   Board board(path_);
