@@ -127,9 +127,9 @@ std::string MemoryNonce() {
   return text;
 }
 
-std::string ReadOwnText(const std::string& path) {
+std::string ReadOwnText(const std::string& path, size_t max_bytes) {
   OpenOwnFile(path, O_RDONLY);
-  return ReadTextFile(path, kMaxText);
+  return ReadTextFile(path, max_bytes);
 }
 
 }  // namespace graphd::store

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -60,7 +61,8 @@ struct MemoryOwner {
 
 // Returns a random number for new memory, as 32 hexadecimal digits.
 std::string MemoryNonce();
-// Reads a file. Throws Error(kDenied) if another user could have written it.
-std::string ReadOwnText(const std::string& path);
+// Reads a file. Throws Error(kDenied) if another user could have written it, and Error(kInvalid) if
+// it is larger than `max_bytes`.
+std::string ReadOwnText(const std::string& path, size_t max_bytes = size_t{64} << 10);
 
 }  // namespace graphd::store

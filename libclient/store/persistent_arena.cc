@@ -270,7 +270,7 @@ void PersistentArena::ReserveUndo(uint64_t page_bytes) {
 }
 
 StoreState PersistentArena::ReadState() const {
-  return DecodeState(ReadOwnText(StatePath(directory())));
+  return DecodeState(ReadOwnText(StatePath(directory()), kMaxStateBytes));
 }
 
 void PersistentArena::WriteState(const StoreState& state) {

@@ -20,6 +20,8 @@ struct Head {
   uint64_t lsn;
   uint64_t next_id;
 };
+static_assert(kMaxStateBytes ==
+              sizeof(Head) + ClientTable::kMaxClients * sizeof(ClientTable::Entry));
 static_assert(std::is_trivially_copyable_v<ClientTable::Entry> && sizeof(ClientTable::Entry) == 32);
 
 uint64_t ChecksumOf(const std::string& text) {

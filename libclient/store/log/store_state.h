@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -15,6 +16,8 @@ struct StoreState {
   ClientTable::Entries clients;
 };
 
+// The size of the largest encoded state.
+inline constexpr size_t kMaxStateBytes = 32 + ClientTable::kMaxClients * sizeof(ClientTable::Entry);
 // Encodes the state as bytes with a checksum. It is binary because it may have tens of thousands of
 // clients, and is written whenever the log is truncated.
 std::string EncodeState(const StoreState& state);

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <thread>
@@ -183,6 +184,34 @@ TEST_F(PersistentArenaTest, LargePushesOfSeveralClientsSurviveTheProcess) {
   Store store(options_), one_by_one(Options(scratch));
   for (const uint64_t client : {1, 2}) apply(one_by_one, client);
   EXPECT_EQ(AllRows(*store.FindTable("emb")), AllRows(*one_by_one.FindTable("emb")));
+}
+
+// The state in the memory names all of them.
+TEST_F(PersistentArenaTest, AsManyClientsAsAreRememberedMayHavePushed) {
+  InKilledProcess([&] {
+    Store store(options_);
+    const auto table = store.OpenTable(Spec());
+    std::atomic<size_t> done{0};
+    for (size_t i = 0; i < ClientTable::kMaxClients;) {
+      Push push;
+      push.rule = kAdagrad;
+      push.client = {i, 1};
+      push.sequence = i + 1;
+      try {
+        store.Submit(table, push, [&](const Error*) { done++; });
+        i++;
+      } catch (const Error&) {  // too many wait
+        ::usleep(100);
+      }
+    }
+    while (done < ClientTable::kMaxClients) ::usleep(1000);
+    store.WriteBackNow();
+    Kill();
+  });
+  const Store store(options_);
+  for (const size_t i : {size_t{0}, ClientTable::kMaxClients - 1}) {
+    EXPECT_EQ(store.LastSequence({i, 1}), i + 1);
+  }
 }
 
 TEST_F(PersistentArenaTest, UnfinishedChangesAreRolledBack) {
