@@ -257,11 +257,12 @@ Arena::Files PersistentArena::FilesOf(uint32_t table, bool kept) const {
   return {StrCat(directory(), "/table-", table), kept};
 }
 
-void PersistentArena::RemoveTable(uint32_t table) {
-  const std::string prefix = StrCat("table-", table, ".");
+void PersistentArena::RemoveTablesExcept(const std::set<uint32_t>& tables) {
   CheckInPlace();
   for (const std::string& name : ListDirectory(directory())) {
-    if (name.starts_with(prefix)) RemoveFile(StrCat(directory(), "/", name));
+    unsigned table = 0;
+    if (std::sscanf(name.c_str(), "table-%u.", &table) != 1 || tables.contains(table)) continue;
+    RemoveFile(StrCat(directory(), "/", name));
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -71,8 +72,9 @@ class PersistentArena {
   bool taken_over() const noexcept { return taken_over_; }
 
   Arena::Files FilesOf(uint32_t table, bool kept) const;
-  // Removes the files of the table. Its memory is freed when it is no longer mapped.
-  void RemoveTable(uint32_t table);
+  // Removes the files of all other tables than these. Their memory is freed when it is no longer
+  // mapped. Throws Error(kIo), also if descriptors have run out.
+  void RemoveTablesExcept(const std::set<uint32_t>& tables);
 
   // Allocates memory in the undo logs for tables whose pages have `page_bytes`. Throws
   // Error(kOverloaded).

@@ -67,9 +67,11 @@ class Store {
   void SetAttributes(const std::shared_ptr<Table>& table, const std::string& attributes) {
     catalog_.SetAttributes(table, attributes);
   }
-  // Deletes the table and its rows. Callers that hold a pointer to the table may go on using it.
-  // Throws Error(kNotFound) or Error(kIo).
+  // Deletes the table and its rows. Callers that hold a pointer to the table may go on reading it.
+  // Throws Error(kNotFound), and Error(kIo) or Error(kOverloaded) if the table is not dropped or,
+  // as IsDropped says, if it is, but the disk does not have this change yet.
   void DropTable(const std::string& name);
+  bool IsDropped(const Table& table) const { return catalog_.IsDropped(table); }
 
   // Submits a push as Pipeline::Submit does, and fills in `push.table` and `push.lsn`. While pushes
   // are held (HoldPushes), the push waits, and errors are reported to `done`. Throws

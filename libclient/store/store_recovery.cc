@@ -100,6 +100,7 @@ uint64_t StoreRecovery::RecoverTables(const StoreState& written) {
                lost);
   }
   if (kept_) TakeOverArena(written, lost);
+  catalog_.RemoveOthers();
   catalog_.SetTroubles(lost);
   return pages_lsn;
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/table_catalog.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
+#include "base/failure.h"
 #include "base/strings.h"
 #include "store/rows/store_keys.h"
 
@@ -59,15 +62,14 @@ std::shared_ptr<Table> TableCatalog::Open(const TableSpec& spec, bool* created) 
   const uint32_t id = next_id_++;
   std::shared_ptr<Table> table = MakeTable(id, spec, /*kept=*/false);
   table->SetNew();
-  // The description must be on the disk before the first push to the table can be logged.
-  db_.PutText(TableKey(id), EncodeSpec(spec));
   {
     const MutexLock lock(state_mutex_);
     StoreState state = ReadState();
     state.next_id = next_id_;
     PutState(state);
   }
-  db_.Flush();
+  // The description must be on the disk before the first push to the table can be logged.
+  PutSpec(id, EncodeSpec(spec));
   AddToMaps(table);
   *created = true;
   return table;
@@ -81,8 +83,63 @@ void TableCatalog::PutSpec(const Table& table, OptimizerState state,
   TableSpec spec = table.spec();
   spec.state = state;
   spec.attributes = attributes;
-  db_.PutText(TableKey(table.id()), EncodeSpec(spec));
+  PutSpec(table.id(), EncodeSpec(spec));
+}
+
+// Puts a description into RocksDB, and waits for the disk. If that fails, puts the former one back,
+// now or later.
+void TableCatalog::PutSpec(uint32_t id, const std::string& spec) {
+  const std::string name = TableKey(id);
+  PutFormerSpecs();
+  former_specs_.insert_or_assign(name, db_.GetText(name));
+  try {
+    db_.PutText(name, spec);
+    db_.Flush();
+    former_specs_.erase(name);
+  } catch (...) {
+    LogFailure("a change of a tensor could not be undone yet", [this] {
+      specs_mutex_.AssumeHeld();
+      PutFormerSpecs();
+    });
+    throw;
+  }
+}
+
+void TableCatalog::PutFormerSpecs() {
+  while (!former_specs_.empty()) {
+    const auto& [name, spec] = *former_specs_.begin();
+    spec ? db_.PutText(name, *spec) : db_.RemoveText(name);
+    former_specs_.erase(former_specs_.begin());
+  }
+}
+
+void TableCatalog::RestoreSpecs() {
+  const MutexLock lock(specs_mutex_);
+  if (former_specs_.empty()) return;
+  PutFormerSpecs();
   db_.Flush();
+}
+
+void TableCatalog::Flush() {
+  {
+    const MutexLock lock(specs_mutex_);
+    PutFormerSpecs();
+  }
+  db_.Flush();
+  const MutexLock lock(specs_mutex_);
+  RemoveDroppedFiles();
+}
+
+// Removes the arena's files of tables that were dropped. If that fails, they are removed later.
+void TableCatalog::RemoveDroppedFiles() noexcept {
+  if (!has_dropped_files_) return;
+  const bool removed = LogFailure("memory of tensors that were dropped is not freed yet", [this] {
+    specs_mutex_.AssumeHeld();
+    std::set<uint32_t> ids;
+    for (const auto& [id, table] : by_id()) ids.insert(id);
+    arena_->RemoveTablesExcept(ids);
+  });
+  has_dropped_files_ = !removed;
 }
 
 void TableCatalog::AddState(const std::shared_ptr<Table>& table, OptimizerState state) {
@@ -99,10 +156,15 @@ void TableCatalog::AddState(const std::shared_ptr<Table>& table, OptimizerState 
   }
   if (arena_ != nullptr) arena_->ReserveUndo(wanted.page_bytes());
   Arena::States states = table->MakeStates(state);
-  PutSpec(*table, state, table->attributes());
+  try {
+    PutSpec(*table, state, table->attributes());
+  } catch (...) {
+    Table::Discard(states);
+    throw;
+  }
   try {
     table->AdoptStates(state, std::move(states));
-  } catch (const Error&) {
+  } catch (...) {
     PutSpec(*table, OptimizerState::kNone, table->attributes());
     throw;
   }
@@ -142,18 +204,28 @@ void TableCatalog::Drop(const Table& table) {
   if (!by_id().contains(id)) {  // another call has dropped it
     Throw(ErrorCode::kNotFound, "there is no ", NamedTable(name), " any more");
   }
-  // Steps that may fail come before the table is removed from the maps. If one of them failed
-  // later, a table that write-back no longer finds would accept pushes and lose them.
-  troubles_.Set(id, "");
-  db_.RemoveText(TableKey(id));
-  db_.RemoveTable(id);
-  db_.Flush();
+  // What the disk gets with the next flush must be what this process serves: while RocksDB had
+  // removals of a table that is still used, pushes to it would be accepted and lost. So the table
+  // is removed from the maps before the flush, which may fail.
+  PutFormerSpecs();
+  db_.RemoveTable(id, {TableKey(id), TroubleRegister::KeyOf(id)});
   {
     const WriterLock lock(tables_mutex_);
     by_name_.erase(name);
     by_id_.erase(id);
   }
-  if (arena_ != nullptr) arena_->RemoveTable(id);
+  troubles_.Forget(id);
+  has_dropped_files_ = arena_ != nullptr;
+  try {
+    db_.Flush();
+  } catch (const Error& error) {
+    Throw(error.code(), NamedTable(name),
+          " was dropped, but would be there again after a crash, because this is not on the disk "
+          "yet: ",
+          error.what());
+  }
+  // Until now, a crash would have brought the table back, which then needs its memory.
+  RemoveDroppedFiles();
 }
 
 void TableCatalog::SetTroubles(const std::map<uint32_t, std::string>& troubles) {
@@ -161,7 +233,9 @@ void TableCatalog::SetTroubles(const std::map<uint32_t, std::string>& troubles) 
   for (const auto& [id, why] : troubles) {
     if (by_id().contains(id)) troubles_.Set(id, why);
   }
-  if (!troubles.empty()) db_.Flush();
+  if (troubles.empty()) return;
+  PutFormerSpecs();
+  db_.Flush();
 }
 
 StoreState TableCatalog::StateIn(const PageDb& db) {
@@ -182,13 +256,26 @@ void TableCatalog::PutState(const StoreState& state) {
   put_state_ = std::move(text);
 }
 
-std::vector<std::pair<uint32_t, TableSpec>> TableCatalog::StoredSpecs() const {
-  std::vector<std::pair<uint32_t, TableSpec>> all;
+// Returns the ids of all tables that RocksDB describes, in ascending order.
+std::set<uint32_t> TableCatalog::StoredIds() const {
+  std::set<uint32_t> ids;
   for (const std::string& name : db_.TextNames(kTablePrefix)) {
-    const auto id = static_cast<uint32_t>(ParseInt(name.substr(std::string(kTablePrefix).size()),
-                                                   "number of a table", 1, UINT32_MAX));
-    all.emplace_back(id, DecodeSpec(*db_.GetText(name)));
+    ids.insert(static_cast<uint32_t>(ParseInt(name.substr(std::string(kTablePrefix).size()),
+                                              "number of a table", 1, UINT32_MAX)));
   }
+  return ids;
+}
+
+std::vector<std::pair<uint32_t, TableSpec>> TableCatalog::StoredSpecs() const {
+  std::map<std::string, std::pair<uint32_t, TableSpec>> last;  // by the name of the table
+  for (const uint32_t id : StoredIds()) {
+    TableSpec spec = DecodeSpec(*db_.GetText(TableKey(id)));
+    const std::string name = spec.name;
+    last.insert_or_assign(name, std::pair(id, std::move(spec)));
+  }
+  std::vector<std::pair<uint32_t, TableSpec>> all;
+  for (auto& [name, entry] : last) all.push_back(std::move(entry));
+  std::ranges::sort(all, {}, [](const auto& entry) { return entry.first; });
   return all;
 }
 
@@ -208,6 +295,15 @@ std::shared_ptr<Table> TableCatalog::Add(uint32_t id, const TableSpec& spec, boo
 void TableCatalog::LoadTroubles() {
   const MutexLock changing(specs_mutex_);
   for (const auto& [id, table] : by_id()) troubles_.Load(id);
+}
+
+void TableCatalog::RemoveOthers() {
+  const MutexLock changing(specs_mutex_);
+  for (const uint32_t id : StoredIds()) {
+    if (!by_id().contains(id)) db_.RemoveTable(id, {TableKey(id), TroubleRegister::KeyOf(id)});
+  }
+  has_dropped_files_ = arena_ != nullptr;
+  RemoveDroppedFiles();
 }
 
 std::shared_ptr<Table> TableCatalog::MakeTable(uint32_t id, TableSpec spec, bool kept) {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,8 +38,11 @@ class TableCatalog {
   void AddState(const std::shared_ptr<Table>& table, OptimizerState state);
   void SetAttributes(const std::shared_ptr<Table>& table, const std::string& attributes);
   // Deletes the table and its pages. The caller holds WriteBack::Exclusive; otherwise a cycle could
-  // write the pages again. Throws Error(kNotFound) if the table was dropped, or Error(kIo).
+  // write the pages again. Throws Error(kNotFound) if the table was dropped, and what PageDb throws
+  // if nothing was changed, or if the change is not on the disk yet: the table is dropped then, as
+  // IsDropped says, but would be there again, with all its rows, if the process ended now.
   void Drop(const Table& table);
+  bool IsDropped(const Table& table) const { return FindById(table.id()).get() != &table; }
 
   // Returns the table of this id, or null.
   std::shared_ptr<Table> FindById(uint32_t id) const;
@@ -56,11 +61,21 @@ class TableCatalog {
   // after the next flush. Throws Error(kIo).
   void WriteState(StoreState& state);
 
+  // Restores the descriptions that RocksDB has from changes that failed, and waits for the disk if
+  // there are any. Throws what PageDb throws.
+  void RestoreSpecs();
+  // Waits until all changes, in this catalog and of pages, are on the disk, and then frees the
+  // memory of tables that were dropped. Throws what PageDb throws.
+  void Flush();
+
   // These functions are only for the recovery, which uses one thread. StoredSpecs returns the
-  // tables that RocksDB describes, by id. Add adds a table, and takes over its memory files if they
-  // were `kept`. They throw Error: kCorrupt, kNotFound, kIo, kOverloaded.
+  // tables that RocksDB describes, by id; of several with one name, only the last one, because the
+  // others are of creations that have failed. Add adds a table, and takes over its memory files if
+  // they were `kept`. RemoveOthers removes what a process that was killed has left of other tables.
+  // They throw Error: kCorrupt, kNotFound, kIo, kOverloaded.
   std::vector<std::pair<uint32_t, TableSpec>> StoredSpecs() const;
   std::shared_ptr<Table> Add(uint32_t id, const TableSpec& spec, bool kept);
+  void RemoveOthers();
   // Returns the description with the attributes.
   static TableSpec SpecOf(const Table& table);
   void LoadTroubles();
@@ -69,10 +84,14 @@ class TableCatalog {
   using TablesByName = std::map<std::string, std::shared_ptr<Table>>;
   using TablesById = std::map<uint32_t, std::shared_ptr<Table>>;
 
+  std::set<uint32_t> StoredIds() const;
   std::shared_ptr<Table> MakeTable(uint32_t id, TableSpec spec, bool kept);
   void AddToMaps(const std::shared_ptr<Table>& table) GRAPHD_REQUIRES(specs_mutex_);
   void PutSpec(const Table& table, OptimizerState state, const std::string& attributes)
       GRAPHD_REQUIRES(specs_mutex_);
+  void PutSpec(uint32_t id, const std::string& spec) GRAPHD_REQUIRES(specs_mutex_);
+  void PutFormerSpecs() GRAPHD_REQUIRES(specs_mutex_);
+  void RemoveDroppedFiles() noexcept GRAPHD_REQUIRES(specs_mutex_);
   void PutState(const StoreState& state) GRAPHD_REQUIRES(state_mutex_);
   // Return the maps to a caller that holds specs_mutex_. It may read them without tables_mutex_,
   // because only a holder of specs_mutex_ changes them.
@@ -92,6 +111,12 @@ class TableCatalog {
 
   // Serialises changes of the tables and their descriptions.
   Mutex specs_mutex_ GRAPHD_ACQUIRED_BEFORE(state_mutex_, tables_mutex_){Mutex::kHeldLong};
+  // Descriptions, by their names in RocksDB, as they were before a change that failed, or nothing
+  // for a table that could not be created. While the disk is full, RocksDB may refuse to put them
+  // back, but would write the failed change to the disk later.
+  std::map<std::string, std::optional<std::string>> former_specs_ GRAPHD_GUARDED_BY(specs_mutex_);
+  // Whether the arena may have files of tables that were dropped.
+  bool has_dropped_files_ GRAPHD_GUARDED_BY(specs_mutex_) = false;
   // Serialises changes of the StoreState in RocksDB.
   Mutex state_mutex_ GRAPHD_ACQUIRED_BEFORE(tables_mutex_){Mutex::kHeldLong};
   // The text of the state that this process has put into RocksDB last, or an empty text. All of it

@@ -327,9 +327,10 @@ void TensorHost::Drop(const std::string& job, uint32_t table) {
   Remove({share});
 }
 
-// Drops the tables of shares that were taken out of shares_. Puts shares whose tables can't be
-// dropped back, and throws the first error. No mutex is held while a table is dropped, because the
-// store waits for write-back then, which may take minutes, or for ever if the disk is full.
+// Drops the tables of shares that were taken out of shares_. Puts shares back whose tables can't be
+// dropped, and throws the first error, which may also be that the disk does not have a change yet.
+// No mutex is held while a table is dropped, because the store waits for write-back then, which may
+// take minutes, or for ever if the disk is full.
 void TensorHost::Remove(const std::vector<MutableShare>& shares) {
   std::optional<Error> failure;
   for (const MutableShare& share : shares) {
@@ -337,7 +338,7 @@ void TensorHost::Remove(const std::vector<MutableShare>& shares) {
     try {
       opened_store().DropTable(share->table->spec().name);
     } catch (...) {
-      removed = false;
+      removed = opened_store().IsDropped(*share->table);
       if (!failure) failure = CurrentError();
     }
     const MutexLock lock(mutex_);

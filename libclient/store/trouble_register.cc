@@ -4,14 +4,9 @@
 #include <optional>
 
 namespace graphd::store {
-namespace {
-
-std::string TroubleKey(uint32_t table) { return "trouble/" + std::to_string(table); }
-
-}  // namespace
 
 void TroubleRegister::Load(uint32_t table) {
-  const std::optional<std::string> why = db_.GetText(TroubleKey(table));
+  const std::optional<std::string> why = db_.GetText(KeyOf(table));
   if (!why) return;
   const WriterLock lock(mutex_);
   by_table_[table] = *why;
@@ -23,11 +18,16 @@ std::string TroubleRegister::Find(uint32_t table) const {
   return found == by_table_.end() ? "" : found->second;
 }
 
+void TroubleRegister::Forget(uint32_t table) {
+  const WriterLock lock(mutex_);
+  by_table_.erase(table);
+}
+
 void TroubleRegister::Set(uint32_t table, const std::string& why) {
   if (why.empty()) {
-    db_.RemoveText(TroubleKey(table));
+    db_.RemoveText(KeyOf(table));
   } else {
-    db_.PutText(TroubleKey(table), why);
+    db_.PutText(KeyOf(table), why);
   }
   const WriterLock lock(mutex_);
   if (why.empty()) {

@@ -21,6 +21,10 @@ class TroubleRegister {
   void Load(uint32_t table);
   // Returns the reason, or an empty text.
   std::string Find(uint32_t table) const;
+  // Returns the name of the table's entry in RocksDB.
+  static std::string KeyOf(uint32_t table) { return "trouble/" + std::to_string(table); }
+  // Forgets the reason of a table whose entry was removed from RocksDB.
+  void Forget(uint32_t table);
   // Sets the reason; an empty text removes it. The caller flushes RocksDB. Throws Error(kIo).
   void Set(uint32_t table, const std::string& why);
 

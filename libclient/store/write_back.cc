@@ -65,6 +65,7 @@ void WriteBack::WriteAll() {
   // RocksDB must not get a page with a push that the log does not have: after a crash, the client
   // would send the push again, and it would be applied twice. So WaitForState waits until the log
   // has the pushes so far, and WriteTable waits for later ones.
+  catalog_.RestoreSpecs();
   const bool had_failed = pipeline_->failed();
   StoreState state = pipeline_->WaitForState();
   uint64_t changed = 0;
@@ -85,7 +86,7 @@ void WriteBack::WriteAll() {
         "a push failed while it was applied; some rows are as of the last write-back";
   }
   catalog_.WriteState(state);
-  db_.Flush();
+  catalog_.Flush();
   flushed_ = true;
   if (arena_ == nullptr) return pipeline_->TruncateLog(state.lsn);
   if (rescues) return LeaveMemory(left_out);
@@ -125,17 +126,12 @@ void WriteBack::LeaveMemory(const std::map<uint32_t, std::string>& left_out) {
   arena_->Forget();
 }
 
-// Returns whether the table was dropped after its caller read the list of tables. Its files are
-// then removed, which is no damage.
-bool WriteBack::IsDropped(const Table& table) const {
-  return catalog_.FindById(table.id()).get() != &table;
-}
-
-// Returns whether the table's memory is undamaged. If it was truncated, makes the pipeline fail,
+// Returns whether the table's memory is undamaged, or was removed because the table was dropped
+// meanwhile. If it was truncated, makes the pipeline fail,
 // and sets the trouble of the table. RocksDB has its rows as of the last write-back, and must not
 // get later pages of this table.
 bool WriteBack::IsUndamaged(Table& table) {
-  if (!table.damaged() || IsDropped(table)) return true;
+  if (!table.damaged() || catalog_.IsDropped(table)) return true;
   const Error error(ErrorCode::kCorrupt,
                     StrCat("the memory of tables was damaged: ", table.WhatHappened()));
   pipeline_->Fail(error);
@@ -154,7 +150,7 @@ void WriteBack::CheckFiles() {
   for (const std::shared_ptr<Table>& table : catalog_.All()) {
     if (!IsUndamaged(*table)) continue;
     const std::string what = table->WhatHappened();
-    if (!what.empty() && !IsDropped(*table)) {
+    if (!what.empty() && !catalog_.IsDropped(*table)) {
       Throw(ErrorCode::kIo, "the memory of tables is no longer in its place: ", what);
     }
   }
@@ -190,6 +186,7 @@ bool WriteBack::WriteTable(Table& table, uint64_t last_lsn) {
   const size_t most = std::max<size_t>(batch / std::max<size_t>(table.page_bytes(), 1), 1);
   std::vector<std::vector<std::byte>> bytes(most);
   std::vector<PageDb::Page> pages;
+  pages.reserve(most);
   const uint64_t end = table.arena().num_pages();
   const auto begin = std::chrono::steady_clock::now();
   uint64_t written = 0;
@@ -198,19 +195,19 @@ bool WriteBack::WriteTable(Table& table, uint64_t last_lsn) {
     pages.clear();
     WatchedThread::CountProgress();
     uint64_t lsn = 0, size = 0;
-    for (; page < end && pages.size() < most; page = table.NextDirty(page + 1)) {
-      std::vector<std::byte>& copy = bytes[pages.size()];
-      const uint64_t page_lsn = table.TakePage(page, copy);
-      if (page_lsn > last_lsn) {
-        table.PutBack(page);
-        complete = false;
-        continue;
-      }
-      pages.push_back({table.id(), page, page_lsn, copy});
-      lsn = std::max(lsn, page_lsn);
-      size += copy.size();
-    }
     try {
+      for (; page < end && pages.size() < most; page = table.NextDirty(page + 1)) {
+        std::vector<std::byte>& copy = bytes[pages.size()];
+        const uint64_t page_lsn = table.TakePage(page, copy);
+        if (page_lsn > last_lsn) {
+          table.PutBack(page);
+          complete = false;
+          continue;
+        }
+        pages.push_back({table.id(), page, page_lsn, copy});
+        lsn = std::max(lsn, page_lsn);
+        size += copy.size();
+      }
       // During recovery, pipeline_ is null, and the log has all pushes that were applied.
       if (pipeline_ != nullptr) pipeline_->WaitDone(lsn);
       db_.PutPages(pages);

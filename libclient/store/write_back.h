@@ -96,7 +96,6 @@ class WriteBack {
   void Run();
   void RunLoop();
   bool RunCycleInBackground();
-  bool IsDropped(const Table& table) const;
   bool IsUndamaged(Table& table);
   void CheckMemory();
   void CheckFiles();

@@ -206,6 +206,10 @@ Arena::States Arena::MakeStates(size_t state_floats) const {
   return states;
 }
 
+void Arena::States::RemoveFile() const noexcept {
+  if (!path.empty()) ::unlink(path.c_str());
+}
+
 // Allocates the states of those pages in memory that have none. If that fails, removes the file of
 // the states.
 void Arena::AllocateStates(size_t state_floats, States& states) const {
@@ -218,7 +222,7 @@ void Arena::AllocateStates(size_t state_floats, States& states) const {
       states.has_memory[page] = true;
     });
   } catch (...) {
-    if (!states.path.empty()) ::unlink(states.path.c_str());
+    states.RemoveFile();
     throw;
   }
 }

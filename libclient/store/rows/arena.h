@@ -50,6 +50,8 @@ class Arena {
     std::unique_ptr<ArrayMemory> memory = {};
     std::vector<bool> has_memory = {};  // by page; only until AdoptStates
     uint64_t taken = 0;                 // bytes that the states of these pages take
+
+    void RemoveFile() const noexcept;
   };
 
   // Maps address space only; Reserve allocates the memory of each page. `name` is shown in

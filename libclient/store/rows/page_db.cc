@@ -473,11 +473,12 @@ void PageDb::EachPage(uint32_t table,
   Check(it->status(), directory_);
 }
 
-void PageDb::RemoveTable(uint32_t table) {
+void PageDb::RemoveTable(uint32_t table, const std::vector<std::string>& texts) {
   const PageKey first(table, 0), last(table, UINT64_MAX);
-  Change([&] {
-    return db_->DeleteRange(Unlogged(), db_->DefaultColumnFamily(), first.slice(), last.slice());
-  });
+  rocksdb::WriteBatch batch;
+  Check(batch.DeleteRange(first.slice(), last.slice()), directory_);
+  for (const std::string& name : texts) Check(batch.Delete(kTextPrefix + name), directory_);
+  Change([&] { return db_->Write(Unlogged(), &batch); });
 }
 
 void PageDb::PutText(const std::string& name, const std::string& text) {

@@ -57,7 +57,8 @@ class PageDb {
   void EachPage(uint32_t table,
                 const std::function<void(uint64_t, uint64_t, std::span<const std::byte>)>& f,
                 const std::function<void(uint64_t, const std::string&)>& bad) const;
-  void RemoveTable(uint32_t table);
+  // Removes all pages of the table, and these texts: all of it or, if it throws, nothing.
+  void RemoveTable(uint32_t table, const std::vector<std::string>& texts = {});
 
   void PutText(const std::string& name, const std::string& text);
   std::optional<std::string> GetText(const std::string& name) const;

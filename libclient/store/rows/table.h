@@ -152,9 +152,11 @@ class Table : public Evictable {
 
   // These functions change the description. One thread at a time calls them, and stores the new
   // description on the disk before it changes the table. MakeStates allocates the state of a table
-  // that has none; AdoptStates gives it to the rows, as zeros. Both throw Error(kOverloaded).
+  // that has none; AdoptStates gives it to the rows, as zeros, and Discard frees it instead. Both
+  // throw Error(kOverloaded).
   Arena::States MakeStates(OptimizerState state) const;
   void AdoptStates(OptimizerState state, Arena::States states);
+  static void Discard(const Arena::States& states) noexcept { states.RemoveFile(); }
   void SetAttributes(const std::string& attributes);
 
   // See Arena::restores. One thread at a time calls SetRestoring.

@@ -365,6 +365,23 @@ TEST_F(PersistentArenaTest, TablesAreCreatedDroppedAndGivenState) {
   EXPECT_EQ(AllRows(*store.FindTable("late")), at_first);
 }
 
+// A process may be killed before it removes them, or be unable to.
+TEST_F(PersistentArenaTest, FilesOfDroppedTablesAreRemovedByTheNextProcess) {
+  InKilledProcess([&] {
+    Store store(options_);
+    ApplyRandom(store, store.OpenTable(Spec()), 1, 20);
+    const auto table = store.OpenTable(Spec("dropped"));
+    fs::create_directory(DirectoryLeft() + "/table-2.blocked");  // not a file
+    store.DropTable("dropped");
+    store.IsDropped(*table) && store.tables().size() == 1 ? Kill() : ::_exit(1);
+  });
+  fs::remove(DirectoryLeft() + "/table-2.blocked");
+  std::ofstream(DirectoryLeft() + "/table-2.rows");
+  const Store store(options_);
+  EXPECT_FALSE(FileExists(DirectoryLeft() + "/table-2.rows"));
+  EXPECT_EQ(AllRows(*store.FindTable("emb")), RowsAt(20));
+}
+
 TEST_F(PersistentArenaTest, AMissingFileIsReportedAndTheTableIsReadOnly) {
   InKilledProcess([&] {
     Store store(options_);
@@ -575,6 +592,17 @@ TEST_F(PersistentArenaTest, ATruncatedFileEndsNeitherTheProcessNorIsItTrusted) {
       EXPECT_EQ(store.TroubleOf(*store.FindTable("emb")).empty(), !loses_rows);
     }
   }
+}
+
+TEST_F(PersistentArenaTest, PagesBeforeOneThatCannotBeReadAreNotTakenForWritten) {
+  Store store(options_);
+  const auto table = store.OpenTable(Spec());
+  ApplyRandom(store, table, 1, 10);
+  const uint64_t changed = table->ChangedBytes();
+  fs::resize_file(DirectoryLeft() + "/table-1.rows", ArenaValuesOffset(kRows) + 8192);
+  EXPECT_THAT(Failure([&] { store.WriteBackNow(); }), HasSubstr("table-1.rows"));
+  // The thread of the store may be trying the same just now.
+  WaitFor([&] { return table->ChangedBytes() == changed ? "all" : ""; });
 }
 
 // The same when the process is killed before it notices.

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/strings.h"
 #include "base/threads/watched_thread.h"
+#include "tests/support/small_disk.h"
 #include "tests/unit/format/scratch_directory.h"
 
 namespace graphd::store {
@@ -471,6 +472,23 @@ TEST_F(TensorHostTest, TensorsOfAnotherPartitioningAreKeptButUnusable) {
   EXPECT_NE(told.share.trouble, "");
   host.Drop("a", told.share.table);
   EXPECT_NO_THROW(host.Open({"a", 1}, 0, Spec("x", true), true, false));
+}
+
+// Otherwise pushes to it would be acknowledged and lost.
+TEST_F(TensorHostTest, ATensorWhoseRemovalIsNotOnTheDiskIsGone) {
+  const graphd::testing::SmallDisk disk(64);
+  TensorHost::Options options;
+  options.store.directory = disk / "store";
+  TensorHost host(SmallMeta(), std::vector<PartId>{1}, std::move(options));
+  host.OnJobJoined("a");
+  const uint32_t table = host.Open({"a", 1}, 1, Spec("x", true), true, false).share.table;
+  disk.Fill();
+  std::string why;
+  EXPECT_EQ(CodeOf([&] { host.Drop("a", table); }, &why), ErrorCode::kOverloaded);
+  EXPECT_THAT(why, ::testing::HasSubstr("was dropped, but"));
+  disk.MakeRoom();
+  EXPECT_TRUE(host.ListAll().empty());
+  EXPECT_EQ(CodeOf([&] { host.FindToWrite("a", table); }), ErrorCode::kNotFound);
 }
 
 }  // namespace

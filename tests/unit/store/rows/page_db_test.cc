@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/rows/page_db.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/mount.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <optional>
@@ -18,6 +13,7 @@
 #include "base/file.h"
 #include "graphd/error.h"
 #include "tests/support/no_descriptors.h"
+#include "tests/support/small_disk.h"
 #include "tests/unit/format/scratch_directory.h"
 
 namespace graphd::store {
@@ -25,6 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using graphd::testing::ScratchDirectory;
+using graphd::testing::SmallDisk;
 
 // Returns the code of the error that f throws, if it does.
 std::optional<ErrorCode> Refusal(const std::function<void()>& f) {
@@ -75,24 +72,18 @@ TEST(PageDb, KeepsWhatWasFlushed) {
 
 // The disk never has room for RocksDB's write buffers, but for what is in them.
 TEST(PageDb, GoesOnWhenTheDiskHasALittleRoomAgain) {
-  const ScratchDirectory small;
-  ASSERT_EQ(::mount("tmpfs", small.path().c_str(), "tmpfs", 0, "size=24m"), 0);
+  const SmallDisk disk(24);
   {
-    PageDb db(small / "pages");
+    PageDb db(disk / "pages");
     db.Flush();
-    const std::string filler = small / "filler";
-    {
-      std::ofstream out(filler, std::ios::binary);
-      const std::string block(size_t{1} << 20, 'x');
-      for (int i = 0; i < 21; i++) out << block;
-    }
+    disk.Fill(uint64_t{2} << 20);
     const auto page = Bytes(size_t{1} << 20, 7);
     std::vector<PageDb::Page> pages;
     for (uint64_t i = 0; i < 6; i++) pages.push_back({1, i, i + 1, page});
     db.PutPages(pages);
     EXPECT_EQ(Refusal([&] { db.Flush(); }), ErrorCode::kOverloaded);
     EXPECT_EQ(Refusal([&] { db.PutText("t", "refused"); }), ErrorCode::kOverloaded);
-    fs::remove(filler);
+    disk.MakeRoom();
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (Refusal([&] { db.Flush(); }) && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -100,51 +91,34 @@ TEST(PageDb, GoesOnWhenTheDiskHasALittleRoomAgain) {
     db.PutText("t", "accepted");
     db.Flush();
   }
-  {
-    PageDb db(small / "pages");
-    auto out = Bytes(size_t{1} << 20, 0);
-    EXPECT_EQ(db.GetPage(1, 5, out), 6U);
-    EXPECT_EQ(db.GetText("t"), "accepted");
-  }
-  EXPECT_EQ(::umount(small.path().c_str()), 0);
-}
-
-// Makes a file that leaves this room on its file system.
-void Fill(const std::string& path, uint64_t room) {
-  const UniqueFd file(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-  struct statvfs info {};
-  ASSERT_EQ(::fstatvfs(file.get(), &info), 0);
-  const uint64_t available = info.f_bavail * info.f_frsize;
-  ASSERT_GT(available, room);
-  ASSERT_EQ(::posix_fallocate(file.get(), 0, static_cast<off_t>(available - room)), 0);
+  PageDb db(disk / "pages");
+  auto out = Bytes(size_t{1} << 20, 0);
+  EXPECT_EQ(db.GetPage(1, 5, out), 6U);
+  EXPECT_EQ(db.GetText("t"), "accepted");
 }
 
 // RocksDB's own Flush returns at once, without an error, after one that has failed and was resumed.
 TEST(PageDb, AFlushThatFailsIsAnErrorEachTime) {
-  const ScratchDirectory small;
-  ASSERT_EQ(::mount("tmpfs", small.path().c_str(), "tmpfs", 0, "size=100m"), 0);
-  {
-    PageDb db(small / "pages");
-    const auto page = Bytes(size_t{64} << 10, 7);
-    std::vector<PageDb::Page> pages;
-    for (uint64_t i = 0; i < 30; i++) pages.push_back({1, i, 1, page});
-    for (int i = 0; i < 5; i++) {
-      Fill(small / "filler", 0);
-      db.PutPages(pages);
-      EXPECT_EQ(Refusal([&] { db.Flush(); }), ErrorCode::kOverloaded) << "attempt " << i;
-      // There is room again while RocksDB waits after the error, before it is resumed.
-      std::thread remover([&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(300));
-        fs::remove(small / "filler");
-      });
-      const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-      while (Refusal([&] { db.Flush(); }) && std::chrono::steady_clock::now() < deadline) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      }
-      remover.join();
+  const SmallDisk disk(100);
+  PageDb db(disk / "pages");
+  const auto page = Bytes(size_t{64} << 10, 7);
+  std::vector<PageDb::Page> pages;
+  for (uint64_t i = 0; i < 30; i++) pages.push_back({1, i, 1, page});
+  for (int i = 0; i < 5; i++) {
+    disk.Fill();
+    db.PutPages(pages);
+    EXPECT_EQ(Refusal([&] { db.Flush(); }), ErrorCode::kOverloaded) << "attempt " << i;
+    // There is room again while RocksDB waits after the error, before it is resumed.
+    std::thread remover([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      disk.MakeRoom();
+    });
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (Refusal([&] { db.Flush(); }) && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
+    remover.join();
   }
-  EXPECT_EQ(::umount(small.path().c_str()), 0);
 }
 
 TEST(PageDb, CanBeOpenedOnlyOnce) {
