@@ -11,7 +11,7 @@
 
 namespace graphd::store {
 
-// The identity of a client that pushes, which each client draws at random once.
+// The identity of a client that pushes. Clients of one job have the same `high`.
 struct ClientId {
   uint64_t high = 0;
   uint64_t low = 0;

@@ -28,5 +28,13 @@ TEST(PushClient, AnIdThatAJobChoosesIsNeverThatOfAnotherJob) {
   EXPECT_NE(ClientOfPushes("victim", 1, victim), victim);
 }
 
+// The store tells the clients of a job from those of others by the first half.
+TEST(PushClient, TheFirstHalfOfAnIdIsThatOfTheJob) {
+  const uint64_t half = ClientOfSteps("a", 1).high;
+  EXPECT_EQ(ClientOfSteps("a", 2).high, half);
+  EXPECT_EQ(ClientOfPushes("a", 1, {1, 2}).high, half);
+  EXPECT_NE(ClientOfSteps("b", 1).high, half);
+}
+
 }  // namespace
 }  // namespace graphd

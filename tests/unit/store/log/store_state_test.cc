@@ -52,5 +52,23 @@ TEST(StoreState, TheNumberOfClientsIsBounded) {
   EXPECT_NE(clients.Find({1, 0}), nullptr);
 }
 
+TEST(ClientTable, AJobWithManyClientsForgetsItsOwn) {
+  ClientTable clients;
+  uint64_t lsn = 0;
+  const auto push = [&](uint64_t job, uint64_t client) {
+    clients.Remember({job, client}, {1, ++lsn});
+  };
+  for (uint64_t i = 0; i < 2048; i++) push(1, i);
+  push(2, 0);
+  for (uint64_t i = 0; i < 2 * ClientTable::kMaxClients; i++) push(3, i);
+  EXPECT_EQ(clients.all().size(), ClientTable::kMaxClients);
+  for (uint64_t i = 0; i < 2048; i++) ASSERT_NE(clients.Find({1, i}), nullptr) << i;
+  EXPECT_NE(clients.Find({2, 0}), nullptr);
+  // Of its own, it forgets those that pushed longest ago.
+  EXPECT_EQ(clients.Find({3, ClientTable::kMaxClients}), nullptr);
+  EXPECT_NE(clients.Find({3, 2 * ClientTable::kMaxClients - 1}), nullptr);
+  EXPECT_NE(clients.Find({3, ClientTable::kMaxClients + 2049}), nullptr);
+}
+
 }  // namespace
 }  // namespace graphd::store
