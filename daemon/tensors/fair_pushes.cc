@@ -54,28 +54,30 @@ void FairPushes::SubmitNext() {
     in_store.pushes++;
     in_store.bytes += push->bytes;
     const MutexUnlock unlocked(mutex_);
-    const Done done = [self = shared_from_this(), push, turn](const Error* error) {
-      self->End(turn, push->bytes);
-      push->done(error);
-      self->SubmitNext();
-    };
     try {
-      push->submit(done);
+      push->submit([self = shared_from_this(), push, turn](const Error* error) {
+        self->End(turn, *push, error);
+      });
     } catch (...) {
       const Error error = CurrentError();
-      LogFailure("the end of a push", [&] { done(&error); });
+      End(turn, *push, &error);
     }
   }
   submitting_ = false;
 }
 
-void FairPushes::End(const Turn& turn, size_t bytes) {
-  const MutexLock lock(mutex_);
-  waiting_.End(turn, static_cast<double>(bytes));
-  InStore& in_store = recent_[turn.job];
-  in_store.pushes--;
-  in_store.bytes -= bytes;
-  in_store.last = Clock::now();
+// Calls the callback of a push that has passed the store, and submits the next pushes.
+void FairPushes::End(const Turn& turn, const Waiting& push, const Error* error) noexcept {
+  {
+    const MutexLock lock(mutex_);
+    waiting_.End(turn, static_cast<double>(push.bytes));
+    InStore& in_store = recent_[turn.job];
+    in_store.pushes--;
+    in_store.bytes -= push.bytes;
+    in_store.last = Clock::now();
+  }
+  LogFailure("the end of a push", [&] { push.done(error); });
+  SubmitNext();
 }
 
 void FairPushes::Stop() {

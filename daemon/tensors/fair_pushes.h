@@ -59,7 +59,7 @@ class FairPushes : public std::enable_shared_from_this<FairPushes> {
   bool MayRun(uint64_t job, bool alone) GRAPHD_REQUIRES(mutex_);
   void ForgetIdle() GRAPHD_REQUIRES(mutex_);
   void SubmitNext();
-  void End(const Turn& turn, size_t bytes);
+  void End(const Turn& turn, const Waiting& push, const Error* error) noexcept;
 
   Mutex mutex_;
   FairQueue<std::shared_ptr<Waiting>> waiting_ GRAPHD_GUARDED_BY(mutex_);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/failure.h"
 #include "base/strings.h"
 #include "daemon/tensors/push_client.h"
 
@@ -29,8 +30,6 @@ struct StepGate::JoinedStep {
   std::vector<store::Pipeline::Done> waiting GRAPHD_GUARDED_BY(mutex);
   bool over GRAPHD_GUARDED_BY(mutex) = false;
 
-  explicit JoinedStep(std::vector<store::Pipeline::Done> callbacks)
-      : waiting(std::move(callbacks)) {}
   // Adds a callback; returns false if the push is over.
   bool Add(store::Pipeline::Done& done) {
     const MutexLock lock(mutex);
@@ -114,56 +113,76 @@ void StepGate::AddPart(const store::TensorHost::SharePtr& share, const std::stri
     Throw(ErrorCode::kInvalid, "step ", number, " of tensor '", share->record.spec.name,
           "' is out of order: the next step is ", next);
   }
-  Step& step = gate->steps[number];
-  if (step.parts.empty()) {
-    step.share = share;
-    step.rule = rule;
-  } else if (!(step.rule == rule)) {
+  const auto known = gate->steps.find(number);
+  const bool is_new = known == gate->steps.end();
+  if (!is_new && !(known->second.rule == rule)) {
     Throw(ErrorCode::kInvalid, "step ", number, " of tensor '", share->record.spec.name,
           "': trainer ", rank, " uses another optimiser or other settings than the other trainers");
   }
   const size_t bytes = part.payload.size() + part.rows.size() * sizeof(int64_t);
-  const auto before = step.parts.find(rank);
-  const size_t freed = before == step.parts.end() ? 0 : before->second.bytes;
-  const size_t missing = static_cast<size_t>(trainer.world_size) - step.parts.size();
-  if (missing > 1 || before != step.parts.end()) CheckRoom(*gate, part, bytes, freed);
+  const Waiting* before = nullptr;
+  size_t missing = static_cast<size_t>(trainer.world_size);
+  if (!is_new) {
+    const auto found = known->second.parts.find(rank);
+    if (found != known->second.parts.end()) before = &found->second;
+    missing -= known->second.parts.size();
+  }
+  const size_t freed = before == nullptr ? 0 : before->bytes;
+  // A part that is refused must leave nothing, or a job could make steps without end.
+  if (missing > 1 || before != nullptr) CheckRoom(*gate, part, bytes, freed);
+  Step& step = is_new ? gate->steps[number] : known->second;
+  if (is_new) {
+    step.share = share;
+    step.rule = rule;
+  }
   *gate->waiting_bytes += bytes - freed;
   step.parts[rank] = {std::move(part), std::move(done), bytes};
   if (step.parts.size() < static_cast<size_t>(trainer.world_size)) return;
-  Step complete = std::move(step);
+  gate->complete.push_back(Join(*gate, job, number, step));
+  gate->pushed = gate->complete.back();
   gate->steps.erase(number);
-  const auto joined = Join(*gate, job, number, complete);
-  gate->pushed = joined;
-  // The gate's mutex is not held during the push, which may wait for memory: TrainerLeft would
-  // wait, too.
-  const MutexLock pushing(gate->pushing);
   lock.Unlock();
-  Push(joined);
+  PushNext(*gate);
+}
+
+// Pushes the first of the gate's complete steps. Each thread that has completed a step calls this
+// once. The gate's mutex is not held during the push, which may wait for memory, nor while this
+// thread waits for another one that pushes: TrainerLeft would wait, too.
+void StepGate::PushNext(Gate& gate) {
+  const MutexLock pushing(gate.pushing);
+  std::shared_ptr<JoinedStep> next;
+  {
+    const MutexLock lock(gate.mutex);
+    next = std::move(gate.complete.front());
+    gate.complete.pop_front();
+  }
+  Push(next);
 }
 
 std::shared_ptr<StepGate::JoinedStep> StepGate::Join(Gate& gate, const std::string& job,
                                                      uint64_t number, Step& step) {
-  std::vector<store::Pipeline::Done> callbacks;
   std::shared_ptr<MemoryAccount> account;
   JobShare share;
   size_t rows = 0, bytes = 0;
-  for (auto& [rank, waiting] : step.parts) {
+  for (const auto& [rank, waiting] : step.parts) {
     account = waiting.part.account;
     share = waiting.part.share;
     rows += waiting.part.rows.size();
     bytes += waiting.part.payload.size();
-    callbacks.push_back(std::move(waiting.done));
   }
-  auto joined = std::make_shared<JoinedStep>(std::move(callbacks));
+  auto joined = std::make_shared<JoinedStep>();
   // The limit is not applied, because the caller soon frees the parts, which are charged, too.
   joined->charge = MemoryCharge(account);
   joined->charge.AddAnyway(rows * sizeof(int64_t) + bytes);
   joined->rows.reserve(rows);
   joined->payload.reserve(bytes);
-  for (const auto& [rank, waiting] : step.parts) {
+  const MutexLock unshared(joined->mutex);
+  joined->waiting.reserve(step.parts.size());
+  for (auto& [rank, waiting] : step.parts) {
     const Part& part = waiting.part;
     joined->rows.insert(joined->rows.end(), part.rows.begin(), part.rows.end());
     joined->payload.insert(joined->payload.end(), part.payload.begin(), part.payload.end());
+    joined->waiting.push_back(std::move(waiting.done));
     *gate.waiting_bytes -= waiting.bytes;
   }
   joined->job = job;
@@ -188,7 +207,8 @@ void StepGate::Push(const std::shared_ptr<JoinedStep>& joined) {
     // behind it. It therefore bypasses the queue.
     if (host_.memory_is_bounded()) return submit(done);
     pushes_->Run(joined->push.share, joined->payload.size(), submit, done);
-  } catch (const Error& error) {
+  } catch (...) {
+    const Error error = CurrentError();
     joined->Done(&error);
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <span>
@@ -86,17 +87,21 @@ class StepGate {
     Mutex mutex;
     std::shared_ptr<std::atomic<size_t>> waiting_bytes;  // shared by the gates of a job
     std::map<uint64_t, Step> steps GRAPHD_GUARDED_BY(mutex);
-    // The last step that was pushed; while pushes are held, the store may not have it yet.
+    // Steps that have all parts, until they are pushed.
+    std::deque<std::shared_ptr<JoinedStep>> complete GRAPHD_GUARDED_BY(mutex);
+    // The last of them; while pushes are held, the store may not have it yet.
     std::weak_ptr<JoinedStep> pushed GRAPHD_GUARDED_BY(mutex);
     bool over GRAPHD_GUARDED_BY(mutex) = false;     // the job has left
     uint32_t attempt GRAPHD_GUARDED_BY(mutex) = 0;  // parts of earlier attempts are refused
-    Mutex pushing{Mutex::kHeldLong};  // held while a step is pushed, to keep steps in order
+    // Held while a step is pushed, to keep steps in order. Locked before `mutex`.
+    Mutex pushing{Mutex::kHeldLong};
   };
   using Key = std::pair<std::string, uint32_t>;  // job, table
   std::shared_ptr<Gate> Find(const std::string& job, uint32_t table);
   static void CheckRoom(const Gate& gate, const Part& part, size_t bytes, size_t freed);
   static std::shared_ptr<JoinedStep> Join(Gate& gate, const std::string& job, uint64_t number,
                                           Step& step);
+  void PushNext(Gate& gate);
   void Push(const std::shared_ptr<JoinedStep>& joined);
   static void DropSteps(Gate& gate, std::vector<store::Pipeline::Done>& waiting)
       GRAPHD_REQUIRES(gate.mutex);

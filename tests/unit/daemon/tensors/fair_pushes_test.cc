@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <deque>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -86,6 +87,17 @@ TEST_F(FairPushesTest, PushesThatAreDoneAtOnceDoNotRecur) {
   EXPECT_EQ(done, 0U);
   DoFirst();
   EXPECT_EQ(done, 100'000U);
+}
+
+TEST_F(FairPushesTest, ACallbackThatThrowsStopsNoLaterPush) {
+  const auto submit = [](const FairPushes::Done& done) { done(nullptr); };
+  int calls = 0;
+  pushes_->Run(kGreedy, kMiB, submit, [&](const Error*) {
+    calls++;
+    throw std::bad_alloc();
+  });
+  for (int i = 0; i < 40; i++) pushes_->Run(kGreedy, kMiB, submit, [&](const Error*) { calls++; });
+  EXPECT_EQ(calls, 41);
 }
 
 TEST_F(FairPushesTest, AStopFailsWhatWaits) {

@@ -4,29 +4,42 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <future>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
+#include "base/clock.h"
+#include "graphd/error.h"
+#include "tests/support/no_descriptors.h"
 #include "tests/unit/format/scratch_directory.h"
 
 namespace graphd {
 namespace {
 
 using store::TensorHost;
+using testing::NoDescriptors;
 using testing::ScratchDirectory;
 
 class StepGateTest : public ::testing::Test {
  protected:
-  StepGateTest() {
+  explicit StepGateTest(int64_t num_nodes = 10, std::vector<int64_t> row_shape = {},
+                        uint64_t memory_bytes = 0) {
     GraphMeta meta{"small", Schema::Homogeneous(),
-                   PartitionBook(IdMap::FromRanges("node", {{{0, 10}}}),
+                   PartitionBook(IdMap::FromRanges("node", {{{0, num_nodes}}}),
                                  IdMap::FromRanges("edge", {{{0, 6}}})),
                    "", 1};
     TensorHost::Options options;
-    options.store.directory = scratch_.path() + "/store";
+    options.store.directory = scratch_ / "store";
+    options.store.memory_bytes = memory_bytes;
     host_ = std::make_unique<TensorHost>(std::make_shared<const GraphMeta>(std::move(meta)),
                                          std::vector<PartId>{0}, std::move(options));
     TensorSpec spec;
     spec.name = "x";
+    spec.row_shape = std::move(row_shape);
     const uint32_t table = host_->Open({"job", 1}, 0, spec, true, false).share.table;
     share_ = host_->FindToWrite("job", table);
     gate_ = std::make_unique<StepGate>(*host_, std::make_shared<FairPushes>());
@@ -55,7 +68,7 @@ class StepGateTest : public ::testing::Test {
     return future.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout;
   }
 
-  ScratchDirectory scratch_;
+  const ScratchDirectory scratch_;
   std::unique_ptr<TensorHost> host_;
   TensorHost::SharePtr share_;
   std::unique_ptr<StepGate> gate_;
@@ -149,6 +162,85 @@ TEST_F(StepGateTest, PartsAreRefusedAfterTheirJobHasLeft) {
   EXPECT_THROW(AddPart(0, 1, 0, 1.0F), Error);
   gate_->OnJobJoined("job");
   EXPECT_EQ(AddPart(0, 1, 0, 1.0F, 1).get(), "done");
+}
+
+// Otherwise a job could make steps without end, of which none is charged to it.
+TEST_F(StepGateTest, APartThatIsRefusedLeavesNoStep) {
+  const auto all = std::make_shared<MemoryAccount>("all", 1 << 20, "remedy");
+  const auto account = std::make_shared<MemoryAccount>("job", all);
+  account->ChargeAnyway(600 << 10);
+  const auto add = [&](uint64_t step) {
+    try {
+      gate_->AddPart(share_, "job", {0, 2, 0}, rule_, step, {{}, {}, nullptr, account},
+                     [](const Error*) {});
+      return std::string("no error");
+    } catch (const Error& error) {
+      return std::string(ErrorCodeName(error.code()));
+    }
+  };
+  EXPECT_EQ(add(1), "overloaded");
+  EXPECT_EQ(add(2), "invalid");  // out of order
+  EXPECT_EQ(add(1), "overloaded");
+}
+
+class StepGateWithLittleMemory : public StepGateTest {
+ protected:
+  static constexpr size_t kPages = 300;  // more than half of those for which there is memory
+  StepGateWithLittleMemory() : StepGateTest(100'000, {64}, uint64_t{8} << 20) {}
+
+  // Returns the first rows of the pages of a push.
+  static std::vector<int64_t> RowsOf(int64_t push) {
+    std::vector<int64_t> rows;
+    for (size_t i = 0; i < kPages; i++) rows.push_back((push * int64_t{kPages} + int64_t(i)) * 64);
+    return rows;
+  }
+  void Push(uint64_t number) {
+    const std::vector<int64_t> rows = RowsOf(static_cast<int64_t>(number) - 1);
+    store::Push push;
+    push.table = share_->table->id();
+    push.rule = rule_;
+    push.client = {1, 1};
+    push.sequence = number;
+    push.rows = rows;
+    push.payload = payload_;
+    host_->store().Apply(share_->table, push);
+  }
+  void AddPart(uint64_t step) {
+    gate_->AddPart(share_, "job", {0, 1, 0}, rule_, step,
+                   {RowsOf(static_cast<int64_t>(step) + 2), payload_, nullptr},
+                   [this](const Error* error) { done_ += error == nullptr; });
+  }
+
+  const std::vector<float> values_ = std::vector<float>(kPages * 64, 1.0F);
+  const std::span<const std::byte> payload_ = std::as_bytes(std::span(values_));
+  std::atomic<int> done_ = 0;
+};
+
+// All attaches and ends of jobs take the mutex that is held while trainers leave.
+TEST_F(StepGateWithLittleMemory, ATrainerMayLeaveWhileStepsWaitForMemory) {
+  Push(1);  // opens the log
+  std::vector<std::thread> waiting;
+  std::future<void> left;
+  {
+    // Changed pages stay in memory, because RocksDB can write no file.
+    const NoDescriptors shortage;
+    const auto begin = [&](const std::function<void()>& f) {
+      waiting.emplace_back(f);
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));  // it waits for memory
+    };
+    begin([this] {
+      for (uint64_t i = 2; i <= 3; i++) Push(i);
+    });
+    begin([this] { AddPart(1); });
+    begin([this] { AddPart(2); });
+    EXPECT_EQ(done_, 0);
+    left = std::async(std::launch::async, [this] { gate_->TrainerLeft("job", 1); });
+    EXPECT_EQ(left.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  }
+  for (std::thread& thread : waiting) thread.join();
+  const auto end = Clock::now() + std::chrono::minutes(1);
+  while (done_ < 2 && Clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(done_, 2);
 }
 
 }  // namespace
