@@ -266,8 +266,16 @@ void PersistentArena::RemoveTablesExcept(const std::set<uint32_t>& tables) {
   }
 }
 
-void PersistentArena::ReserveUndo(uint64_t page_bytes) {
-  for (const auto& undo : undo_logs_) undo->Reserve(page_bytes);
+void PersistentArena::ReserveUndo(uint64_t page_bytes, const std::function<void()>& make) {
+  std::vector<uint64_t> before;
+  for (const auto& undo : undo_logs_) before.push_back(undo->reserved_page_bytes());
+  try {
+    for (const auto& undo : undo_logs_) undo->Reserve(page_bytes);
+    make();
+  } catch (...) {
+    for (size_t i = 0; i < before.size(); i++) undo_logs_[i]->Shrink(before[i]);
+    throw;
+  }
 }
 
 StoreState PersistentArena::ReadState() const {

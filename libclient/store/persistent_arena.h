@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -76,9 +77,10 @@ class PersistentArena {
   // mapped. Throws Error(kIo), also if descriptors have run out.
   void RemoveTablesExcept(const std::set<uint32_t>& tables);
 
-  // Allocates memory in the undo logs for tables whose pages have `page_bytes`. Throws
-  // Error(kOverloaded).
-  void ReserveUndo(uint64_t page_bytes);
+  // Allocates memory in the undo logs for a table whose pages have `page_bytes`, and then calls
+  // `make`, which makes the table. If anything throws, frees the memory again; so nothing may use
+  // the table before this function returns. Throws what `make` throws, and Error(kOverloaded).
+  void ReserveUndo(uint64_t page_bytes, const std::function<void()>& make);
   UndoLog& undo_log(size_t thread) { return *undo_logs_[thread % undo_logs_.size()]; }
   const std::vector<std::unique_ptr<UndoLog>>& undo_logs() const noexcept { return undo_logs_; }
   // Returns the damage to the undo logs of the earlier process, or an empty text. Changes that are

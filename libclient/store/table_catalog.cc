@@ -60,16 +60,22 @@ std::shared_ptr<Table> TableCatalog::Open(const TableSpec& spec, bool* created) 
           " tables, which is the limit; drop tables that are no longer needed");
   }
   const uint32_t id = next_id_++;
-  std::shared_ptr<Table> table = MakeTable(id, spec, /*kept=*/false);
-  table->SetNew();
-  {
-    const MutexLock lock(state_mutex_);
-    StoreState state = ReadState();
-    state.next_id = next_id_;
-    PutState(state);
+  std::shared_ptr<Table> table;
+  try {
+    table = MakeTable(id, spec, /*kept=*/false);
+    table->SetNew();
+    {
+      const MutexLock lock(state_mutex_);
+      StoreState state = ReadState();
+      state.next_id = next_id_;
+      PutState(state);
+    }
+    // The description must be on the disk before the first push to the table can be logged.
+    PutSpec(id, EncodeSpec(spec));
+  } catch (...) {
+    has_dropped_files_ = arena_ != nullptr;
+    throw;
   }
-  // The description must be on the disk before the first push to the table can be logged.
-  PutSpec(id, EncodeSpec(spec));
   AddToMaps(table);
   *created = true;
   return table;
@@ -154,8 +160,9 @@ void TableCatalog::AddState(const std::shared_ptr<Table>& table, OptimizerState 
           OptimizerStateName(spec.state), "' and can't get that of '", OptimizerStateName(state),
           "'; use the optimiser that it was trained with, or another table");
   }
-  if (arena_ != nullptr) arena_->ReserveUndo(wanted.page_bytes());
-  Arena::States states = table->MakeStates(state);
+  Arena::States states;
+  const auto make = [&] { states = table->MakeStates(state); };
+  arena_ != nullptr ? arena_->ReserveUndo(wanted.page_bytes(), make) : make();
   try {
     PutSpec(*table, state, table->attributes());
   } catch (...) {
@@ -309,13 +316,15 @@ void TableCatalog::RemoveOthers() {
 std::shared_ptr<Table> TableCatalog::MakeTable(uint32_t id, TableSpec spec, bool kept) {
   Table::RowIds ids;
   if (spec.first_id == -1 && options_.row_ids) ids = options_.row_ids(spec);
-  Arena::Files files;
-  if (arena_ != nullptr) {
-    arena_->ReserveUndo(spec.page_bytes());
-    files = arena_->FilesOf(id, kept);
+  if (arena_ == nullptr) {
+    return std::make_shared<Table>(id, std::move(spec), db_, memory_, std::move(ids));
   }
-  return std::make_shared<Table>(id, std::move(spec), db_, memory_, std::move(ids),
-                                 arena_ != nullptr ? &files : nullptr);
+  std::shared_ptr<Table> table;
+  arena_->ReserveUndo(spec.page_bytes(), [&] {
+    const Arena::Files files = arena_->FilesOf(id, kept);
+    table = std::make_shared<Table>(id, spec, db_, memory_, std::move(ids), &files);
+  });
+  return table;
 }
 
 void TableCatalog::AddToMaps(const std::shared_ptr<Table>& table) {

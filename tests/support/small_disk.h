@@ -32,14 +32,18 @@ class SmallDisk {
   operator const ScratchDirectory&() const { return place_; }
   std::string operator/(const std::string& name) const { return place_ / name; }
 
+  uint64_t available() const {
+    struct statvfs info {};
+    if (::statvfs(place_.path().c_str(), &info) != 0) {
+      throw std::runtime_error("can't examine a tmpfs");
+    }
+    return info.f_bavail * info.f_frsize;
+  }
   // Takes all space but these bytes.
   void Fill(uint64_t room = 0) const {
     const UniqueFd file = OpenFile(place_ / "filler", O_CREAT | O_WRONLY, 0600);
-    struct statvfs info {};
-    if (::fstatvfs(file.get(), &info) != 0) throw std::runtime_error("can't examine a tmpfs");
-    const uint64_t available = info.f_bavail * info.f_frsize;
-    if (available > room &&
-        ::posix_fallocate(file.get(), 0, static_cast<off_t>(available - room)) != 0) {
+    const uint64_t before = available();
+    if (before > room && ::posix_fallocate(file.get(), 0, static_cast<off_t>(before - room)) != 0) {
       throw std::runtime_error("can't fill a tmpfs");
     }
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -27,9 +28,9 @@ struct TableSpec {
 
   size_t row_elements() const noexcept;
   size_t row_bytes() const noexcept { return row_elements() * DTypeSize(dtype); }
-  // Returns the bytes of a whole page of rows, with their state.
+  // Returns the bytes of the largest page of rows, with their state.
   size_t page_bytes() const noexcept {
-    return static_cast<size_t>(kPageRows) *
+    return static_cast<size_t>(std::clamp<int64_t>(rows, 1, kPageRows)) *
            (row_bytes() + StateFloats(state, row_elements()) * sizeof(float));
   }
   // Throws Error(kInvalid) if sizes are out of range, if rows that are not float32 have optimiser

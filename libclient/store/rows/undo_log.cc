@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/check.h"
 #include "base/directory.h"
@@ -85,16 +86,24 @@ std::string UndoLog::Damage() const {
 }
 
 void UndoLog::Reserve(uint64_t page_bytes) {
-  const uint64_t bytes = page_bytes + kPageRows * kRowExtra;
-  GRAPHD_CHECK(bytes <= kMaxBytes, "a page fits");
+  const uint64_t bytes = FileBytes(page_bytes);
+  GRAPHD_CHECK(bytes <= kHeaderBytes + kMaxBytes, "a page fits");
   const MutexLock lock(mutex_);
-  if (kHeaderBytes + bytes <= reserved_) return;
-  AllocateFile(fd_.get(), 0, kHeaderBytes + bytes, path_,
-               StrCat("no memory for ", HumanBytes(bytes), " of rows being changed"));
+  if (bytes <= reserved_) return;
+  AllocateFile(fd_.get(), 0, bytes, path_,
+               StrCat("no memory for ", HumanBytes(page_bytes), " of rows being changed"));
   struct stat info {};
   if (::fstat(fd_.get(), &info) != 0) ThrowErrno("can't stat", path_);
   reserved_ = static_cast<uint64_t>(info.st_size);
   header().reserved = reserved_;
+}
+
+void UndoLog::Shrink(uint64_t page_bytes) noexcept {
+  const MutexLock lock(mutex_);
+  const uint64_t bytes = FileBytes(page_bytes);
+  if (bytes >= reserved_) return;
+  header().reserved = bytes;  // before the file is truncated, which would be damage otherwise
+  if (::ftruncate(fd_.get(), static_cast<off_t>(bytes)) == 0) reserved_ = bytes;
 }
 
 }  // namespace graphd::store

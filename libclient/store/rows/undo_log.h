@@ -37,6 +37,9 @@ class UndoLog {
   // Allocates memory for the rows of a page of `page_bytes`. Any thread may call it. Throws
   // Error(kOverloaded).
   void Reserve(uint64_t page_bytes);
+  // Frees the memory beyond that for pages of `page_bytes`, if there is any. No table may have
+  // larger pages.
+  void Shrink(uint64_t page_bytes) noexcept;
 
   // Returns why changes of the earlier process can't be rolled back, or an empty text.
   const std::string& found_damage() const noexcept { return found_damage_; }
@@ -44,9 +47,7 @@ class UndoLog {
   uint64_t group() const noexcept { return header().group; }
   void SetGroup(uint64_t logs) noexcept { header().group = logs; }
   const std::string& path() const noexcept { return path_; }
-  uint64_t reserved_page_bytes() const noexcept {
-    return reserved_ - kHeaderBytes - kPageRows * kRowExtra;
-  }
+  uint64_t reserved_page_bytes() const noexcept { return reserved_ - FileBytes(0); }
 
   // Returns whether some rows may be missing in the log, because the file was truncated.
   bool damaged() const noexcept { return guard_.damaged(); }
@@ -129,6 +130,9 @@ class UndoLog {
   std::string FindDamage(uint64_t file_bytes) const;
 
   static constexpr uint64_t kHeaderBytes = 4096;
+  static constexpr uint64_t FileBytes(uint64_t page_bytes) {
+    return kHeaderBytes + page_bytes + kPageRows * kRowExtra;
+  }
   const std::string path_;
   std::string found_damage_;
   mutable Mutex mutex_;  // held while the file grows, and while its size is checked

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "tests/support/no_descriptors.h"
+#include "tests/support/small_disk.h"
 #include "tests/unit/store/await_child.h"
 #include "tests/unit/store/child_environment.h"
 #include "tests/unit/store/store_helpers.h"
@@ -26,6 +27,7 @@ using namespace graphd::store::testing;
 using graphd::testing::MemoryDirectory;
 using graphd::testing::NoDescriptors;
 using graphd::testing::ScratchDirectory;
+using graphd::testing::SmallDisk;
 using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::ElementsAre;
@@ -720,6 +722,24 @@ TEST_F(PersistentArenaTest, AMovedStoreDoesNotLoseItsMemory) {
   fs::rename(options_.directory, home);
   options_.directory = home;
   EXPECT_EQ(AllRows(*Store(options_).FindTable("emb")), RowsAt(20));
+}
+
+TEST_F(PersistentArenaTest, ATableForWhichThereIsNoMemoryTakesNone) {
+  const SmallDisk small(120);
+  options_.memory_dir = DirName(small / "x");
+  options_.threads = 2;
+  Store store(options_);
+  ApplyRandom(store, store.OpenTable(Spec()), 1, 1);
+  const uint64_t before = small.available();
+  TableSpec wide = Spec("wide", OptimizerState::kNone);
+  wide.row_shape = {1 << 18};  // a page has 64 MiB, and each thread saves a page that it changes
+  EXPECT_THAT(Failure([&] { store.OpenTable(wide); }), HasSubstr("overloaded: "));
+  store.WriteBackNow();
+  EXPECT_GT(small.available() + (1 << 20), before);
+  ApplyRandom(store, store.FindTable("emb"), 2, 3);
+  EXPECT_EQ(AllRows(*store.FindTable("emb")), RowsAt(3));
+  wide.rows = 8;  // all of its pages are smaller
+  EXPECT_THAT(Failure([&] { store.OpenTable(wide); }), "no error");
 }
 
 TEST_F(PersistentArenaTest, AFullFileSystemIsOverloaded) {
