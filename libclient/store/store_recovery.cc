@@ -183,6 +183,8 @@ void StoreRecovery::ReplayLog(uint64_t state_lsn, uint64_t pages_lsn) {
       table->Touch(push.rows);
       Replay(*table, push, scratch);
     } catch (const Error& error) {
+      // A shortage of memory is no loss: the next start replays all of the log.
+      if (error.code() == ErrorCode::kOverloaded) throw;
       damage_.push_back(StrCat("push ", push.lsn, " was not replayed: ", error.what()));
       lost[push.table] = damage_.back();
       return;

@@ -29,6 +29,7 @@
 #include "base/threads/mutex.h"
 #include "base/threads/watched_thread.h"
 #include "store/rows/file_checksum.h"
+#include "store/rows/quota_file.h"
 
 namespace graphd::store {
 namespace {
@@ -230,7 +231,8 @@ class PageDb::Flushes final : public rocksdb::EventListener {
 // The system's files, for RocksDB. If there is no descriptor for a file that RocksDB's threads
 // write, or read in order to write another (the inputs of a compaction, and a new file that is
 // checked), they wait for one. Otherwise the flush or the compaction would fail, and RocksDB would
-// refuse all changes until it is opened again. A caller who only reads gets the error.
+// refuse all changes until it is opened again. A caller who only reads gets the error. A quota that
+// is exhausted counts as a full disk.
 class PageDb::PatientFiles final : public rocksdb::FileSystemWrapper {
  public:
   PatientFiles() : FileSystemWrapper(rocksdb::FileSystem::Default()) {}
@@ -239,7 +241,10 @@ class PageDb::PatientFiles final : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus NewWritableFile(const std::string& name, const rocksdb::FileOptions& options,
                                     std::unique_ptr<rocksdb::FSWritableFile>* result,
                                     rocksdb::IODebugContext* debug) override {
-    return Wait([&] { return target()->NewWritableFile(name, options, result, debug); });
+    rocksdb::IOStatus status =
+        WithoutQuota(Wait([&] { return target()->NewWritableFile(name, options, result, debug); }));
+    if (status.ok()) *result = std::make_unique<QuotaFile>(std::move(*result));
+    return status;
   }
   rocksdb::IOStatus NewDirectory(const std::string& name, const rocksdb::IOOptions& options,
                                  std::unique_ptr<rocksdb::FSDirectory>* result,
