@@ -165,7 +165,14 @@ std::unique_ptr<CheckpointSet::Making> CheckpointSet::Begin(const std::string& n
       Throw(ErrorCode::kExists, "a checkpoint '", name, "' is being made already");
     }
   }
-  std::unique_ptr<Making> making(new Making(*this, name, id));
+  std::unique_ptr<Making> making;
+  try {
+    making.reset(new Making(*this, name, id));
+  } catch (...) {
+    const MutexLock lock(mutex_);
+    making_.erase(name);
+    throw;
+  }
   RemoveAll(making->directory_);
   MakeDirectories(making->directory_ + "/files");
   return making;
@@ -186,9 +193,7 @@ std::optional<CheckpointSet::Entry> CheckpointSet::Describe(const std::string& n
     entry.id = ReadTextFile(StrCat(PathOf(name), "/", kIdFile));
     const std::string manifest = StrCat(PathOf(name), "/", kManifestFile);
     if (FileExists(manifest)) entry.manifest = ReadTextFile(manifest);
-    for (CheckpointTable& table : ReadCheckpointTables(PathOf(name) + "/data")) {
-      entry.tables.push_back(std::move(table.spec));
-    }
+    entry.tables = ReadCheckpointSpecs(PathOf(name) + "/data");
   } catch (const Error& error) {
     if (!FileExists(PathOf(name))) return {};
     entry = {};

@@ -37,6 +37,20 @@ uint64_t ChecksumOfTables(const StrictJson& tables) {
   return XXH3_64bits(text.data(), text.size());
 }
 
+template <class F>
+void EachTable(const std::string& directory, const F& f) {
+  const std::string path = TablesPath(directory);
+  try {
+    const StrictJson json = StrictJson::parse(ReadTextFile(path));
+    if (json.at("checksum").get<uint64_t>() != ChecksumOfTables(json.at("tables"))) {
+      Throw(ErrorCode::kCorrupt, path, ": its checksum is wrong");
+    }
+    for (const StrictJson& table : json.at("tables")) f(table);
+  } catch (const StrictJson::exception& error) {
+    Throw(ErrorCode::kCorrupt, path, " is damaged: ", error.what());
+  }
+}
+
 }  // namespace
 
 std::string CheckpointPagesPath(const std::string& directory) { return directory + "/pages"; }
@@ -58,23 +72,21 @@ void WriteCheckpointTables(const std::string& directory,
 }
 
 std::vector<CheckpointTable> ReadCheckpointTables(const std::string& directory) {
-  const std::string path = TablesPath(directory);
-  try {
-    const StrictJson json = StrictJson::parse(ReadTextFile(path));
-    if (json.at("checksum").get<uint64_t>() != ChecksumOfTables(json.at("tables"))) {
-      Throw(ErrorCode::kCorrupt, path, ": its checksum is wrong");
-    }
-    std::vector<CheckpointTable> tables;
-    for (const StrictJson& table : json.at("tables")) {
-      tables.push_back({table.at("id"), DecodeSpec(table.at("spec")), nullptr});
-      CheckpointTable& last = tables.back();
-      if (last.spec.first_id != -1) continue;
-      last.ids = ReadIds(IdsPath(directory, last.id), last.spec.rows, table.at("ids_checksum"));
-    }
-    return tables;
-  } catch (const StrictJson::exception& error) {
-    Throw(ErrorCode::kCorrupt, path, " is damaged: ", error.what());
-  }
+  std::vector<CheckpointTable> tables;
+  EachTable(directory, [&](const StrictJson& table) {
+    tables.push_back({table.at("id"), DecodeSpec(table.at("spec")), nullptr});
+    CheckpointTable& last = tables.back();
+    if (last.spec.first_id != -1) return;
+    last.ids = ReadIds(IdsPath(directory, last.id), last.spec.rows, table.at("ids_checksum"));
+  });
+  return tables;
+}
+
+std::vector<TableSpec> ReadCheckpointSpecs(const std::string& directory) {
+  std::vector<TableSpec> specs;
+  EachTable(directory,
+            [&](const StrictJson& table) { specs.push_back(DecodeSpec(table.at("spec"))); });
+  return specs;
 }
 
 }  // namespace graphd::store

@@ -26,5 +26,7 @@ void WriteCheckpointTables(const std::string& directory,
                            const std::vector<CheckpointTable>& tables);
 // Reads what WriteCheckpointTables wrote. Throws Error(kCorrupt), Error(kNotFound) or Error(kIo).
 std::vector<CheckpointTable> ReadCheckpointTables(const std::string& directory);
+// Reads only the descriptions, and not the ids, of which a table may have eight bytes per row.
+std::vector<TableSpec> ReadCheckpointSpecs(const std::string& directory);
 
 }  // namespace graphd::store

@@ -114,10 +114,11 @@ WriteBarrierHold::WriteBarrierHold(WriteBarrier& barrier, HoldOptions options)
   barrier_.Close(options_);
   try {
     timer_ = std::thread([this] {
-      LogFailure("the hold of a checkpoint", [this] {
+      const bool watched = LogFailure("the hold of a checkpoint", [this] {
         const WatchedThread watched("hold");
         Watch();
       });
+      if (!watched) GiveUp();
       barrier_.Open();
     });
   } catch (...) {
@@ -137,13 +138,21 @@ void WriteBarrierHold::AwaitEarlierPushes() {
     const MutexLock lock(barrier_.mutex_);
     // The wait also ends when the hold has expired, because new pushes are submitted then, and
     // there may never be a time without one.
-    while (barrier_.submitting_ != 0 && expired_.empty()) {
+    while (barrier_.submitting_ != 0 && expired_.empty() && !gave_up_) {
       barrier_.changed_.Wait(barrier_.mutex_);
     }
   }
   CheckHeld();
   barrier_.pipeline_.WaitDone(barrier_.pipeline_.Snapshot(nullptr));
   CheckHeld();
+}
+
+void WriteBarrierHold::GiveUp() noexcept {
+  {
+    const MutexLock lock(barrier_.mutex_);
+    gave_up_ = true;
+  }
+  barrier_.changed_.NotifyAll();
 }
 
 void WriteBarrierHold::Watch() {
@@ -185,6 +194,9 @@ void WriteBarrierHold::Release() noexcept {
 
 void WriteBarrierHold::CheckHeld() const {
   const MutexLock lock(barrier_.mutex_);
+  if (gave_up_) {
+    Throw(ErrorCode::kOverloaded, "memory has run out while pushes waited for a checkpoint");
+  }
   if (expired_.empty()) return;
   Throw(ErrorCode::kDeadline, expired_, " (at most ", Seconds(options_.push_limit),
         " s are allowed, or ", Seconds(options_.limit),

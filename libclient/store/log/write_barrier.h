@@ -92,7 +92,8 @@ class WriteBarrierHold {
   WriteBarrierHold(const WriteBarrierHold&) = delete;
   WriteBarrierHold& operator=(const WriteBarrierHold&) = delete;
 
-  // Throws Error(kDeadline) if a limit has passed and the barrier was opened.
+  // Throws Error(kDeadline) if a limit has passed and the barrier was opened, and
+  // Error(kOverloaded) if it was opened because memory had run out.
   void CheckHeld() const;
 
  private:
@@ -100,12 +101,15 @@ class WriteBarrierHold {
   // Waits until the hold has to end.
   void Watch();
   std::string WhyExpired() const GRAPHD_REQUIRES(barrier_.mutex_);
+  // Makes CheckHeld fail, before the barrier is opened without a reason.
+  void GiveUp() noexcept;
   void Release() noexcept;
 
   WriteBarrier& barrier_;
   const HoldOptions options_;
   bool released_ GRAPHD_GUARDED_BY(barrier_.mutex_) = false;
-  std::string expired_ GRAPHD_GUARDED_BY(barrier_.mutex_);  // the reason; empty: not expired
+  std::string expired_ GRAPHD_GUARDED_BY(barrier_.mutex_);   // the reason; empty: not expired
+  bool gave_up_ GRAPHD_GUARDED_BY(barrier_.mutex_) = false;  // for lack of memory
   std::thread timer_;
 };
 

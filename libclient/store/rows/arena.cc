@@ -71,6 +71,7 @@ Arena::Arena(const std::string& name, Shape shape, const Files* files)
   // The words are allocated now, because every reader reads them and they are small.
   Allocate(fd_.get(), 0, (num_pages() + 1) * sizeof(uint64_t));
   std::byte* base = MapAligned(fd_.get(), mapped_, PROT_READ | PROT_WRITE, MAP_SHARED);
+  mapping_ = {base, Unmap{mapped_}};
   if (base == nullptr) {
     Throw(ErrorCode::kOverloaded, name, ": can't map ", HumanBytes(mapped_));
   }
@@ -99,11 +100,9 @@ Arena::Arena(const std::string& name, Shape shape, const Files* files)
   if (pages == ArrayMemory::Pages::kHuge) SetPromise(2 * values);
 }
 
-Arena::~Arena() {
-  SetPromise(0);
-  rows_guard_ = {};
-  if (words_ != nullptr) ::munmap(words_, mapped_);
-}
+Arena::~Arena() { SetPromise(0); }
+
+void Arena::Unmap::operator()(std::byte* base) const noexcept { ::munmap(base, bytes); }
 
 // Returns how memory of `bytes` is allocated. A table gets huge pages if there is room for all of
 // its rows and for as much state, besides the memory that other tables with huge pages may still

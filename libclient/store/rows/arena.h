@@ -204,6 +204,11 @@ class Arena {
   const std::string path_;  // prefix of its files; empty if there are none
   UniqueFd fd_, reader_fd_;
   size_t mapped_ = 0;
+  struct Unmap {
+    size_t bytes;
+    void operator()(std::byte* base) const noexcept;
+  };
+  std::unique_ptr<std::byte, Unmap> mapping_{nullptr, {0}};  // outlives what guards and uses it
   std::atomic<uint64_t>* words_ = nullptr;
   std::byte* values_ = nullptr;
   HugeArray<uint64_t> lsns_;  // by page
