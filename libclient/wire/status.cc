@@ -243,8 +243,7 @@ ServerStatus ReadStatus(wire::Status::Reader in) {
   status.rows_cached = in.getRowsCached();
   status.rows_not_cached = in.getRowsNotCached();
   status.rss_bytes = in.getRssBytes();
-  for (auto tensor : BoundedList(in.getTensors(), "tensors"))
-    status.tensors.push_back(ReadShare(tensor));
+  status.tensors = ReadShares(in.getTensors());
   if (in.hasStore()) status.store = ReadStoreStatus(in.getStore());
   for (auto record : BoundedList(in.getRecords(), "records"))
     status.records.push_back(ReadRecord(record));

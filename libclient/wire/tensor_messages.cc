@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/tensor_messages.h"
 
+#include "base/log.h"
+#include "base/strings.h"
 #include "graph/tensor_rows.h"
 #include "wire/bounded.h"
 
 namespace graphd {
+namespace {
+
+// Returns the enumerator with a number from a message. Throws Error(kVersion) for a number that
+// this version does not know.
+template <class E>
+E Enumerator(const std::string& tensor, const char* what, uint8_t number, uint8_t count) {
+  if (number < count) return static_cast<E>(number);
+  Throw(ErrorCode::kVersion, "tensor '", tensor, "': ", what, " ", int{number},
+        " is unknown to this version of graphd, which is perhaps older than the other side");
+}
+
+}  // namespace
 
 void WriteTensorSpec(const TensorSpec& spec, wire::TensorSpec::Builder out) {
   out.setName(spec.name);
@@ -27,19 +41,21 @@ TensorSpec ReadTensorSpec(wire::TensorSpec::Reader in) {
   TensorSpec spec;
   spec.name = BoundedText(in.getName(), kMaxTensorName, "the name of a tensor");
   spec.persistent = in.getPersistent();
-  spec.policy = static_cast<TensorPolicy>(in.getPolicy());
+  spec.policy = Enumerator<TensorPolicy>(spec.name, "policy", in.getPolicy(), kTensorPolicies);
   spec.type = in.getType();
   spec.rows = in.getRows();
-  spec.dtype = static_cast<DType>(in.getDtype());
+  constexpr auto kDTypes = static_cast<uint8_t>(DType::kUInt64) + 1;
+  spec.dtype = Enumerator<DType>(spec.name, "dtype", in.getDtype(), kDTypes);
   if (in.getRowShape().size() > kMaxExtents) {
     Throw(ErrorCode::kInvalid, "tensor '", spec.name, "' has ", in.getRowShape().size(),
           " dimensions after the first; at most ", kMaxExtents, " are possible");
   }
   for (const int64_t extent : in.getRowShape()) spec.row_shape.push_back(extent);
   const auto initializer = in.getInitializer();
-  spec.initializer = {static_cast<InitKind>(initializer.getKind()), initializer.getA(),
-                      initializer.getB(), initializer.getSeed()};
-  spec.writers = static_cast<TensorWriters>(in.getWriters());
+  spec.initializer = {
+      Enumerator<InitKind>(spec.name, "initialiser", initializer.getKind(), kInitKinds),
+      initializer.getA(), initializer.getB(), initializer.getSeed()};
+  spec.writers = Enumerator<TensorWriters>(spec.name, "writers", in.getWriters(), kTensorWriters);
   return spec;
 }
 
@@ -60,13 +76,29 @@ TensorShare ReadShare(wire::TensorInfo::Reader in) {
   TensorShare share;
   share.table = in.getTable();
   share.part = in.getPart();
-  share.info = {ReadTensorSpec(in.getSpec()), static_cast<OptimizerState>(in.getState()),
-                in.getJobId().cStr(), in.getHolder().cStr()};
+  share.info.spec = ReadTensorSpec(in.getSpec());
+  share.info.state = Enumerator<OptimizerState>(share.info.spec.name, "optimiser state",
+                                                in.getState(), kOptimizerStates);
+  share.info.job_id = in.getJobId().cStr();
+  share.info.holder = in.getHolder().cStr();
   share.resident_bytes = in.getResidentBytes();
   share.stored_rows = in.getStoredRows();
   share.trouble = in.getTrouble().cStr();
   share.preparing_bytes = in.getPreparingBytes();
   return share;
+}
+
+std::vector<TensorShare> ReadShares(capnp::List<wire::TensorInfo>::Reader in) {
+  std::vector<TensorShare> shares;
+  for (auto share : BoundedList(in, "tensors")) {
+    try {
+      shares.push_back(ReadShare(share));
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kVersion) throw;
+      LogWarning("a list of tensors lacks one: ", error.what());
+    }
+  }
+  return shares;
 }
 
 void WriteUpdateRule(const UpdateRule& rule, wire::UpdateRule::Builder out) {

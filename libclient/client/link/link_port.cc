@@ -9,7 +9,6 @@
 #include "client/link/take_descriptor.h"
 #include "sampling/gather.h"
 #include "store/rows/table_preparer.h"
-#include "wire/bounded.h"
 #include "wire/id_arrays.h"
 #include "wire/tensor_messages.h"
 
@@ -140,13 +139,8 @@ class LinkPort final : public TensorPort {
   std::vector<TensorShare> List() override {
     std::vector<TensorShare> shares;
     Call([&](wire::Session::Client& session) {
-      return session.listTensorsRequest().send().then([&](auto&& response) {
-        AsKj([&] {
-          shares.clear();
-          for (auto tensor : BoundedList(response.getTensors(), "tensors"))
-            shares.push_back(ReadShare(tensor));
-        });
-      });
+      return session.listTensorsRequest().send().then(
+          [&](auto&& response) { AsKj([&] { shares = ReadShares(response.getTensors()); }); });
     });
     return shares;
   }
