@@ -30,8 +30,8 @@ struct [[gnu::visibility("hidden")]] Interruptions {
   static bool Happened() noexcept;
 };
 
-template <class T>
-void AwaitFuture(std::future<T>& future) {
+template <class Future>
+void AwaitFuture(Future& future) {
   if (!Interruptions::AreChecked()) return future.wait();
   while (future.wait_for(kInterruptPause) != std::future_status::ready) Interruptions::Check();
 }

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <optional>
 
+#include "base/interruptions.h"
+
 namespace graphd {
 namespace {
 
@@ -47,29 +49,42 @@ EdgeIndexes::Entry EdgeIndexes::MakeAndOpen(const EdgeIndexSpec& spec) {
 }
 
 EdgeIndexes::Entry EdgeIndexes::Open(const EdgeIndexSpec& spec) {
-  std::promise<Entry> promise;
-  std::shared_future<Entry> others;
-  {
-    const MutexLock lock(mutex_);
-    auto [found, is_new] = slots_.try_emplace(spec);
-    found->second.last_use = Clock::now();
-    if (is_new) {
-      found->second.entry = promise.get_future().share();
-    } else {
-      others = found->second.entry;
-    }
-  }
-  if (others.valid()) return others.get();
-  try {
-    Entry entry = MakeAndOpen(spec);
-    promise.set_value(entry);
-    return entry;
-  } catch (...) {
+  for (;;) {
+    std::promise<Entry> promise;
+    std::shared_future<Entry> others;
     {
       const MutexLock lock(mutex_);
-      slots_.erase(spec);
+      auto [found, is_new] = slots_.try_emplace(spec);
+      found->second.last_use = Clock::now();
+      if (is_new) {
+        found->second.entry = promise.get_future().share();
+      } else {
+        others = found->second.entry;
+      }
     }
-    promise.set_exception(std::current_exception());
+    if (!others.valid()) return MakeFor(spec, promise);
+    AwaitFuture(others);
+    if (Entry entry = others.get()) return entry;
+  }
+}
+
+EdgeIndexes::Entry EdgeIndexes::MakeFor(const EdgeIndexSpec& spec, std::promise<Entry>& waiting) {
+  const auto forget = [&] {
+    const MutexLock lock(mutex_);
+    slots_.erase(spec);
+  };
+  try {
+    Entry entry = MakeAndOpen(spec);
+    waiting.set_value(entry);
+    return entry;
+  } catch (const Error&) {
+    forget();
+    waiting.set_exception(std::current_exception());
+    throw;
+  } catch (...) {
+    // Other exceptions concern only this thread: it was interrupted, for example.
+    forget();
+    waiting.set_value(nullptr);
     throw;
   }
 }

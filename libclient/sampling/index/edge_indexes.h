@@ -23,7 +23,8 @@ namespace graphd {
 // needed, and kept until DropIdle drops it. Daemons and standalone mode build the indexes; trainers
 // that map the partition request them from the daemon. An index is valid for as long as somebody
 // holds its pointer. Thread-safe: one mutex guards the map, and a thread that needs an index which
-// another thread is making waits for it.
+// another thread is making waits for it. An InterruptCheck can interrupt each of them; the others
+// then still get the index.
 class EdgeIndexes {
  public:
   using Made = std::shared_ptr<const Segment>;
@@ -84,6 +85,9 @@ class EdgeIndexes {
   Entry Open(const EdgeIndexSpec& spec);
   template <class Index>
   std::shared_ptr<const Index> OpenAs(const EdgeIndexSpec& spec);
+  // Makes an index whose slot the caller has added, and tells those that wait for it. They get the
+  // Error if making it fails, and null if this thread was interrupted; they then try themselves.
+  Entry MakeFor(const EdgeIndexSpec& spec, std::promise<Entry>& waiting);
   Entry MakeAndOpen(const EdgeIndexSpec& spec);
 
   std::shared_ptr<const Partition> partition_;

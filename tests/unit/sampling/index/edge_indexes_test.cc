@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of which indexes are kept, and which are dropped when memory is short.
+// Tests of which indexes are kept, which are dropped when memory is short, and how threads share
+// the making of one.
 #include "sampling/index/edge_indexes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <future>
+#include <utility>
+
+#include "graphd/interrupt.h"
 #include "tests/unit/sampling/tiny_partition.h"
 
 namespace graphd::testing {
@@ -119,6 +125,74 @@ TEST(DropIdleWhileMaking, AnIndexFromWhichAnotherIsMadeStays) {
   indexes.Get(kAliasOut);
   EXPECT_THAT(dropped, IsEmpty());
   EXPECT_TRUE(indexes.Has(kOut) && indexes.Has(kAliasOut));
+}
+
+// Indexes of which the first attempt to make one fails, but only after another thread has begun to
+// wait for it.
+class SharedMaking : public ::testing::Test {
+ protected:
+  struct Interrupted {};
+
+  // Gets the index in another thread, and returns once that thread is making it. The thread throws
+  // `error` out of its attempt.
+  template <class E>
+  std::future<bool> GetElsewhere(E error) {
+    fail_ = [error] { throw error; };
+    auto thrown = std::async(std::launch::async, [this] {
+      try {
+        indexes_.Get(kOut);
+        return false;
+      } catch (const E&) {
+        return true;
+      }
+    });
+    begun_.get_future().wait();
+    return thrown;
+  }
+  // Lets the attempt fail as soon as this thread waits for it.
+  void Leave() {
+    if (!std::exchange(has_left_, true)) leave_.set_value();
+  }
+
+  const std::shared_ptr<const Partition> partition_ = Star(10).Build();
+  std::promise<void> begun_, leave_;
+  std::function<void()> fail_;
+  bool has_left_ = false;
+  int made_ = 0;
+  EdgeIndexes indexes_{partition_, [this](const EdgeIndexSpec& spec, const EdgeIndexes::Made& by) {
+                         if (++made_ == 1) {
+                           begun_.set_value();
+                           leave_.get_future().wait();
+                           fail_();
+                         }
+                         return BuildEdgeIndex(*partition_, spec, by);
+                       }};
+};
+
+TEST_F(SharedMaking, AnInterruptionDoesNotReachThoseThatWait) {
+  auto interrupted = GetElsewhere(Interrupted());
+  const InterruptCheck check([this] { Leave(); });
+  EXPECT_NE(indexes_.Get(kOut), nullptr);
+  EXPECT_TRUE(interrupted.get());
+  EXPECT_EQ(made_, 2);
+}
+
+TEST_F(SharedMaking, AnErrorReachesThoseThatWait) {
+  auto failed = GetElsewhere(Error(ErrorCode::kIo, "no index"));
+  const InterruptCheck check([this] { Leave(); });
+  EXPECT_THROW(indexes_.Get(kOut), Error);
+  EXPECT_TRUE(failed.get());
+  EXPECT_NE(indexes_.Get(kOut), nullptr) << "the next call tries again";
+}
+
+TEST_F(SharedMaking, AWaitCanBeInterrupted) {
+  auto failed = GetElsewhere(Error(ErrorCode::kIo, "no index"));
+  {
+    const InterruptCheck check([] { throw Interrupted(); });
+    EXPECT_THROW(indexes_.Get(kOut), Interrupted);
+  }
+  Leave();
+  EXPECT_TRUE(failed.get());
 }
 
 }  // namespace
