@@ -21,21 +21,6 @@ void CheckName(const std::string& name) {
   if (!IsUtf8(name)) Throw(ErrorCode::kInvalid, "the name of a tensor is not UTF-8; rename it");
 }
 
-void CheckExtents(const TensorSpec& spec) {
-  if (spec.row_shape.size() > kMaxExtents) {
-    Throw(ErrorCode::kInvalid, "tensor '", spec.name, "': at most ", kMaxExtents,
-          " dimensions after the first, not ", spec.row_shape.size());
-  }
-  uint64_t bytes = DTypeSize(spec.dtype);
-  for (const int64_t extent : spec.row_shape) {
-    if (extent <= 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes) ||
-        bytes > kMaxRowBytes) {
-      Throw(ErrorCode::kInvalid, "tensor '", spec.name,
-            "': a row's dimensions must be positive and a row at most 16 MiB");
-    }
-  }
-}
-
 }  // namespace
 
 void CheckTensorSpec(const GraphMeta& meta, TensorSpec& spec) {
@@ -47,7 +32,7 @@ void CheckTensorSpec(const GraphMeta& meta, TensorSpec& spec) {
           ", writers ", static_cast<int>(spec.writers), ", dtype ", static_cast<int>(spec.dtype),
           ": one of these values is unknown");
   }
-  CheckExtents(spec);
+  CheckRowShape(spec);
   if (spec.policy == TensorPolicy::kRange) {
     if (spec.rows < 0 || spec.rows > kMaxRows) {
       Throw(ErrorCode::kInvalid, "tensor '", spec.name, "' can't have ", spec.rows, " rows");
@@ -65,6 +50,21 @@ void CheckTensorSpec(const GraphMeta& meta, TensorSpec& spec) {
   if (spec.rows != rows) {
     Throw(ErrorCode::kInvalid, "tensor '", spec.name, "' has ", spec.rows, " rows, ",
           PolicyText(meta.schema, spec), " has ", rows);
+  }
+}
+
+void CheckRowShape(const TensorSpec& spec) {
+  if (spec.row_shape.size() > kMaxExtents) {
+    Throw(ErrorCode::kInvalid, "tensor '", spec.name, "': at most ", kMaxExtents,
+          " dimensions after the first, not ", spec.row_shape.size());
+  }
+  uint64_t bytes = DTypeSize(spec.dtype);
+  for (const int64_t extent : spec.row_shape) {
+    if (extent <= 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes) ||
+        bytes > kMaxRowBytes) {
+      Throw(ErrorCode::kInvalid, "tensor '", spec.name,
+            "': a row's dimensions must be positive and a row at most 16 MiB");
+    }
   }
 }
 

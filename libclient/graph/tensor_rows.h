@@ -31,6 +31,10 @@ struct TensorRows {
 // or an unknown enumeration value.
 void CheckTensorSpec(const GraphMeta& meta, TensorSpec& spec);
 
+// Checks the dimensions of a row: at most kMaxExtents, all positive, and a row of at most 16 MiB.
+// Throws Error(kInvalid).
+void CheckRowShape(const TensorSpec& spec);
+
 // Returns the distribution of the rows of a spec that CheckTensorSpec accepted.
 TensorRows RowsOf(std::shared_ptr<const GraphMeta> meta, const TensorSpec& spec);
 

@@ -103,6 +103,7 @@ std::vector<std::string> Seeds() {
   Manifest manifest;
   manifest.id = "0123";
   manifest.checkpoint.name = "c";
+  manifest.checkpoint.num_parts = 2;
   manifest.checkpoint.tensors.push_back({TestTensor(), OptimizerState::kAdagrad});
   manifest.checkpoint.files["net.pt"] = 12;
   const InputFolder folder({});

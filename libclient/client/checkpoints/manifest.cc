@@ -2,6 +2,8 @@
 #include "client/checkpoints/manifest.h"
 
 #include "base/strict_json.h"
+#include "graph/tensor_rows.h"
+#include "store/checkpoint/set.h"
 
 namespace graphd {
 namespace {
@@ -73,6 +75,10 @@ Manifest DecodeManifest(const std::string& text, const Schema& schema) {
     checkpoint.created = json.at("created");
     checkpoint.bytes = json.at("bytes");
     checkpoint.files = json.at("files").get<std::map<std::string, uint64_t>>();
+    // The names become parts of paths, and the manifest may be that of a false daemon.
+    store::CheckCheckpointName(checkpoint.name);
+    for (const auto& [file, bytes] : checkpoint.files) store::CheckKeptFileName(file);
+    if (checkpoint.num_parts < 1) Throw(ErrorCode::kCorrupt, checkpoint.num_parts, " partitions");
     for (const StrictJson& each : json.at("tensors")) {
       const StrictJson& init = each.at("initializer");
       CheckpointTensor tensor;
@@ -84,6 +90,7 @@ Manifest DecodeManifest(const std::string& text, const Schema& schema) {
       spec.rows = each.at("rows");
       spec.dtype = DTypeFromName(each.at("dtype"));
       spec.row_shape = each.at("row_shape").get<std::vector<int64_t>>();
+      CheckRowShape(spec);
       spec.writers = Enumeration<TensorWriters>(each.at("writers"), kTensorWriters, "writers");
       spec.initializer = {Enumeration<InitKind>(init.at("kind"), kInitKinds, "initialiser"),
                           init.at("a"), init.at("b"), init.at("seed")};
