@@ -30,6 +30,7 @@ class ServedGraphFixture {
   const std::string& ip_config() const noexcept { return ip_config_; }
   std::string runtime_dir() const { return scratch_ / "run"; }
   std::string socket_path(size_t daemon) const;
+  uint16_t port(size_t daemon) const { return ports_.at(daemon); }
   GraphdProcess& daemon(size_t i) { return daemons_.at(i); }
   // Kills a daemon with SIGKILL.
   void Kill(size_t daemon);

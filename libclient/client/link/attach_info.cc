@@ -9,6 +9,9 @@
 namespace graphd {
 namespace {
 
+// The most bytes that a message can carry in one field, and so the largest row of a feature.
+constexpr uint64_t kMostRowBytes = uint64_t{1} << 29;
+
 bool SameMap(const IdMap& a, const IdMap& b) {
   return a.ranges() == b.ranges() &&
          std::equal(a.owners().begin(), a.owners().end(), b.owners().begin(), b.owners().end());
@@ -35,10 +38,18 @@ PartitionFeatures ReadFeatures(wire::PartitionInfo::Reader in, const Schema& sch
       Throw(ErrorCode::kCorrupt, "feature '", feature.getName().cStr(), "' of type ", type,
             " and dtype ", int{feature.getDtype()}, " is none that the graph can have");
     }
+    const auto dtype = static_cast<DType>(feature.getDtype());
     std::vector<int64_t> shape;
-    for (int64_t extent : feature.getRowShape()) shape.push_back(extent);
-    of_kind[type].push_back(
-        {feature.getName().cStr(), static_cast<DType>(feature.getDtype()), std::move(shape)});
+    uint64_t bytes = DTypeSize(dtype);
+    for (int64_t extent : feature.getRowShape()) {
+      if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes) ||
+          bytes > kMostRowBytes) {
+        Throw(ErrorCode::kCorrupt, "feature '", feature.getName().cStr(), "' has a dimension of ",
+              extent, ", with which a row can't be sent");
+      }
+      shape.push_back(extent);
+    }
+    of_kind[type].push_back({feature.getName().cStr(), dtype, std::move(shape)});
   }
   return features;
 }

@@ -27,8 +27,8 @@ kj::uint Bytes(size_t count, size_t width) { return static_cast<kj::uint>(count 
 }  // namespace
 
 RpcThread::Pending StartFindEdges(DaemonLink& link, PartId part, EdgeTypeId etype,
-                                  const EdgeWidths& widths, std::span<const int64_t> ids,
-                                  int64_t* src, int64_t* dst) {
+                                  const EdgeWidths& widths, int64_t num_src, int64_t num_dst,
+                                  std::span<const int64_t> ids, int64_t* src, int64_t* dst) {
   auto step = [=, &link](wire::Session::Client& session, size_t chunk) -> kj::Promise<void> {
     const auto some = Chunk(ids, chunk);
     auto request = session.findEdgesRequest();
@@ -42,8 +42,12 @@ RpcThread::Pending StartFindEdges(DaemonLink& link, PartId part, EdgeTypeId etyp
         CheckBytes(link.peer(), "bytes of sources", sources.size(), some.size() * widths.src);
         CheckBytes(link.peer(), "bytes of destinations", destinations.size(),
                    some.size() * widths.dst);
-        ReadIds(sources, widths.src, src + chunk * kIdsPerRequest, some.size());
-        ReadIds(destinations, widths.dst, dst + chunk * kIdsPerRequest, some.size());
+        int64_t* const from = src + chunk * kIdsPerRequest;
+        int64_t* const to = dst + chunk * kIdsPerRequest;
+        ReadIds(sources, widths.src, from, some.size());
+        ReadIds(destinations, widths.dst, to, some.size());
+        CheckIds(link.peer(), "source", {from, some.size()}, num_src);
+        CheckIds(link.peer(), "destination", {to, some.size()}, num_dst);
       });
     });
   };

@@ -26,9 +26,10 @@ struct InducedPart {
   std::vector<int64_t> edge_ids;
 };
 
+// `num_src` and `num_dst` are the numbers of nodes of the edge type's node types.
 RpcThread::Pending StartFindEdges(DaemonLink& link, PartId part, EdgeTypeId etype,
-                                  const EdgeWidths& widths, std::span<const int64_t> ids,
-                                  int64_t* src, int64_t* dst);
+                                  const EdgeWidths& widths, int64_t num_src, int64_t num_dst,
+                                  std::span<const int64_t> ids, int64_t* src, int64_t* dst);
 RpcThread::Pending StartHasEdges(DaemonLink& link, PartId part, EdgeTypeId etype,
                                  const EdgeWidths& widths, std::span<const int64_t> src,
                                  std::span<const int64_t> dst, uint8_t* found);

@@ -39,12 +39,7 @@ void ReadSample(wire::Sampled::Reader answer, const std::string& peer, const Gra
   CheckBytes(peer, "bytes of neighbours", neighbors.size(), total * neighbor_width);
   out.neighbors.resize(total);
   ReadIds(neighbors, neighbor_width, out.neighbors.data(), total);
-  int64_t largest = -1;  // checked, because neighbours index tables
-  for (int64_t id : out.neighbors) largest = std::max(largest, id);
-  if (largest >= num_neighbors) {
-    Throw(ErrorCode::kCorrupt, "the graphd at ", peer, " answered with node ", largest, " of ",
-          num_neighbors);
-  }
+  CheckIds(peer, "node", out.neighbors, num_neighbors);
   out.edge_ids.resize(applied.edge_ids ? total : 0);
   CheckBytes(peer, "bytes of edge ids", answer.getEdges().size(), out.edge_ids.size() * edge_width);
   ReadIds(answer.getEdges(), edge_width, out.edge_ids.data(), out.edge_ids.size());

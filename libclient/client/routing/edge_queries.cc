@@ -44,7 +44,9 @@ void EdgeQueries::FindEdges(EdgeTypeId etype, std::span<const int64_t> ids, std:
   access_.CheckEtype(etype);
   CheckAnswerLength(src.size(), ids.size(), "places for sources");
   CheckAnswerLength(dst.size(), ids.size(), "places for destinations");
+  const Schema& schema = access_.meta().schema;
   const EdgeMap& edges = access_.meta().book.edges();
+  const NodeMap& nodes = access_.meta().book.nodes();
   OwnerSplit split;
   split.Assign({edges, etype}, ids, "edge");
   std::vector<PartAnswer> answers(split.parts.size());
@@ -56,8 +58,9 @@ void EdgeQueries::FindEdges(EdgeTypeId etype, std::span<const int64_t> ids, std:
       split,
       [&](PartId p, const OwnerSplit::Part& some) {
         PartAnswer& to = answers[Index(p)];
-        return StartFindEdges(access_.link(p), p, etype, Widths(etype), some.ids, to.a.data(),
-                              to.b.data());
+        return StartFindEdges(
+            access_.link(p), p, etype, Widths(etype), nodes.count(schema.src_type(etype)),
+            nodes.count(schema.dst_type(etype)), some.ids, to.a.data(), to.b.data());
       },
       [&](PartId p, const OwnerSplit::Part& some) {
         PartAnswer& to = answers[Index(p)];
@@ -65,8 +68,7 @@ void EdgeQueries::FindEdges(EdgeTypeId etype, std::span<const int64_t> ids, std:
         LocalRows({edges, etype}, p, some.ids, rows);
         graphd::FindEdges(access_.mapped(p)->csc(etype), access_.indexes(p).Inverse(etype).get(),
                           rows, to.a, to.b);
-        const NodeTypeId type = access_.meta().schema.dst_type(etype);
-        for (int64_t& row : to.b) row = access_.meta().book.nodes().FromLocalRow(p, type, row);
+        for (int64_t& row : to.b) row = nodes.FromLocalRow(p, schema.dst_type(etype), row);
         access_.CountMapped(p, {.calls = 1});
       });
   for (size_t p = 0; p < answers.size(); p++) {
