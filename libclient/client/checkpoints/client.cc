@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "client/checkpoints/peer.h"
+#include "client/link/answer_checks.h"
 #include "client/link/book_calls.h"
 #include "client/link/restart_count.h"
 #include "store/checkpoint/set.h"
@@ -417,6 +418,11 @@ void CheckpointClient::EachRows(const Checkpoint& checkpoint, const CheckpointTe
           request.setCount(kCheckpointIdPiece);
           return request.send().then([&](auto&& answer) { ids = CopyBytes(answer.getIds()); });
         });
+        if (ids.size() % sizeof(int64_t) != 0 ||
+            ids.size() / sizeof(int64_t) > static_cast<size_t>(kCheckpointIdPiece)) {
+          Throw(ErrorCode::kCorrupt, "the graphd at ", peer->name, " sent ", ids.size(),
+                " bytes of original ids of tensor '", spec.name, "'");
+        }
         ids_begin = begin;
         ids_end = begin + static_cast<int64_t>(ids.size() / sizeof(int64_t));
       }
@@ -436,10 +442,14 @@ void CheckpointClient::EachRows(const Checkpoint& checkpoint, const CheckpointTe
       });
       const auto count = static_cast<int64_t>(values.size() / row_bytes);
       if (count == 0) break;
-      if (values.size() % row_bytes != 0 ||
+      if (values.size() % row_bytes != 0 || count > wanted ||
           (!states.empty() && states.size() != static_cast<size_t>(count) * state_bytes)) {
         Throw(ErrorCode::kCorrupt, "the graphd at ", peer->name, " sent ", values.size(),
               " bytes of rows and ", states.size(), " of states of tensor '", spec.name, "'");
+      }
+      if (ids.empty() && ids_end > 0) {
+        Throw(ErrorCode::kCorrupt, "the graphd at ", peer->name, " has only ", ids_end,
+              " original ids for the rows of tensor '", spec.name, "'");
       }
       Rows rows{part, begin, count, {}, values, states};
       if (!ids.empty()) {

@@ -9,6 +9,7 @@
 #include "base/interruptions.h"
 #include "base/strings.h"
 #include "client/checkpoints/peer.h"
+#include "client/link/answer_checks.h"
 #include "graph/tensor_rows.h"
 #include "store/rows/apply_rule.h"
 #include "wire/tensor_messages.h"
@@ -214,6 +215,7 @@ CheckpointRestore::IdPairs CheckpointRestore::CurrentIds(const TensorSpec& spec)
     for (const PartId part : peer->parts) {
       const int64_t rows = map.count_in(part, spec.type);
       for (int64_t begin = 0; begin < rows; begin += kCheckpointIdPiece) {
+        const int64_t count = std::min(kCheckpointIdPiece, rows - begin);
         std::vector<std::byte> bytes;
         try {
           client_.On(*peer, "reading orig_id", client_.options_.timeout,
@@ -224,7 +226,7 @@ CheckpointRestore::IdPairs CheckpointRestore::CurrentIds(const TensorSpec& spec)
                        request.setType(spec.type);
                        request.setName(kOriginalIdFeature);
                        request.setBegin(begin);
-                       request.setCount(std::min(kCheckpointIdPiece, rows - begin));
+                       request.setCount(count);
                        return request.send().then(
                            [&](auto&& answer) { bytes = CopyBytes(answer.getRows()); });
                      });
@@ -232,8 +234,10 @@ CheckpointRestore::IdPairs CheckpointRestore::CurrentIds(const TensorSpec& spec)
           if (error.code() == ErrorCode::kNotFound) return {};
           throw;
         }
+        CheckBytes(peer->name, "bytes of original ids", bytes.size(),
+                   static_cast<size_t>(count) * sizeof(int64_t));
         const auto* ids = reinterpret_cast<const int64_t*>(bytes.data());
-        for (size_t i = 0; i < bytes.size() / sizeof(int64_t); i++) {
+        for (size_t i = 0; i < static_cast<size_t>(count); i++) {
           pairs.emplace_back(ids[i],
                              map.FromLocalRow(part, spec.type, begin + static_cast<int64_t>(i)));
         }
