@@ -27,6 +27,8 @@
 namespace graphd {
 namespace {
 
+constexpr std::chrono::seconds kLongestTimeout{86400};
+
 // Returns whether GRAPHD_TRAINER names another process that is the trainer of this rank.
 bool IsWorker(const Options& options) {
   const std::string mine = StrCat(":", options.rank, ":", options.job_id);
@@ -258,7 +260,8 @@ Options Options::FromEnvironment() {
   options.part = EnvironmentInt("GRAPHD_PART_ID", -1, 0, 1 << 20);
   options.row_cache = EnvironmentBytes("GRAPHD_ROW_CACHE");
   options.num_samplers = EnvironmentInt("GRAPHD_NUM_SAMPLERS", 0, 0, 1024);
-  options.timeout = std::chrono::seconds(EnvironmentInt("GRAPHD_TIMEOUT", 30, 1, 86400));
+  options.timeout = std::chrono::seconds(
+      EnvironmentInt("GRAPHD_TIMEOUT", 30, 1, static_cast<int>(kLongestTimeout.count())));
   const std::string transport = EnvironmentText("GRAPHD_TRANSPORT");
   if (transport == "unix") {
     options.transport = Transport::kUnix;
@@ -282,6 +285,11 @@ std::shared_ptr<Session> Initialize(Options options) {
         "LOCAL_RANK and LOCAL_WORLD_SIZE");
   check("number of remote trainers", options.remote_trainers, options.world_size,
         "GRAPHD_REMOTE_TRAINERS and WORLD_SIZE");
+  // Calls of the system take timeouts as int milliseconds, which end at 24 days.
+  if (options.timeout.count() < 0 || options.timeout > kLongestTimeout) {
+    Throw(ErrorCode::kInvalid, "timeout of ", options.timeout.count(), " ms: expected 0 to ",
+          kLongestTimeout.count(), " s; see GRAPHD_TIMEOUT");
+  }
   options.is_worker = options.is_worker || IsWorker(options);
   if (options.job_id.empty() && !options.server_name.empty()) {
     if (options.world_size > 1) {

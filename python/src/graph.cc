@@ -3,6 +3,8 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
+
 #include "base/strings.h"
 #include "book.h"
 #include "client/environment.h"
@@ -47,8 +49,9 @@ Options SessionOptionsFrom(const py::dict& given) {
     options.role = ParseMachineRole(given["role"].cast<std::string>(), "role");
   }
   if (given.contains("timeout") && !given["timeout"].is_none()) {
-    options.timeout =
-        std::chrono::milliseconds(static_cast<int64_t>(1e3 * given["timeout"].cast<double>()));
+    // Initialize refuses what is too long; the number of milliseconds must only fit int64_t.
+    const double milliseconds = std::min(1e3 * given["timeout"].cast<double>(), 1e18);
+    options.timeout = std::chrono::milliseconds(static_cast<int64_t>(milliseconds));
   }
   return options;
 }

@@ -175,7 +175,7 @@ def connect(
         Memory for rows of features that other machines serve, in bytes or as "2GiB", which the
         trainers of this machine share. Default: GRAPHD_ROW_CACHE, or else none.
     timeout : float, optional
-        Seconds after which a call without an answer fails (30).
+        Seconds after which a call without an answer fails (30); at most 86,400.
 
     Returns
     -------

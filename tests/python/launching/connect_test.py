@@ -166,6 +166,8 @@ class Sessions(unittest.TestCase):
             ({"server_name": "mine", "part_config": config}, "exclude each other"),
             ({"part_config": config, "num_samplers": -1}, "num_samplers -1"),
             ({"part_config": config, "timeout": -1}, "timeout -1"),
+            ({"part_config": config, "timeout": 86401}, "timeout of 86401000 ms: expected"),
+            ({"part_config": config, "timeout": 1e300}, "0 to 86400 s; see GRAPHD_TIMEOUT"),
             ({"server_name": 3}, "server_name 3"),
             ({"part_config": config, "job_id": 3}, "job_id 3"),
             ({"part_config": config, "role": "worker"}, "role 'worker': use 'host' or 'trainer'"),

@@ -135,6 +135,22 @@ TEST(SessionOptions, AnInvalidVariableIsNamedWithItsValue) {
   }
 }
 
+TEST(SessionOptions, ATimeoutOfMoreThanADayIsRefused) {
+  const Variables none({});
+  Options options = Options::FromEnvironment();
+  options.server_name = "nobody";
+  options.ip_config = "/nowhere/ip_config.txt";
+  const auto refusal = [&](std::chrono::milliseconds timeout) {
+    options.timeout = timeout;
+    return ErrorOf([&] { Initialize(options); });
+  };
+  for (const auto timeout : {std::chrono::hours(25), std::chrono::hours(24 * 25),
+                             std::chrono::hours(24 * 50), std::chrono::hours(-1)}) {
+    EXPECT_THAT(refusal(timeout), HasSubstr("ms: expected 0 to 86400 s; see GRAPHD_TIMEOUT"));
+  }
+  EXPECT_THAT(refusal(std::chrono::hours(24)), HasSubstr("/nowhere/ip_config.txt"));
+}
+
 // Returns "job rank/world local_rank/local_world" of an environment.
 std::string TrainerOf(std::map<std::string, std::string> environment) {
   const Variables variables(std::move(environment));
