@@ -208,6 +208,7 @@ void JobRegistry::Begin(Job& job, const JobMember& member, Callbacks& outdated) 
   job.left.clear();
   // The trainers of the previous attempt have ended, so nobody reads the answers to their waits.
   job.waiting.clear();
+  job.last_entries.clear();
   for (const auto& [key, status] : job.members) {
     if (status.role == JobRole::kLauncher) continue;
     if (auto callback = job.on_end.extract(key)) outdated.push_back(std::move(callback.mapped()));
@@ -332,11 +333,25 @@ void JobRegistry::Leave(const std::string& job_id, uint64_t key) {
   if (empty) on_empty_();
 }
 
-kj::Promise<void> JobRegistry::Wait(const std::string& job_id, uint64_t key, kj::Timer& timer,
-                                    std::chrono::milliseconds timeout) {
-  auto pair = kj::newPromiseAndCrossThreadFulfiller<void>();
+JobRegistry::Waiting JobRegistry::TakePassed(Job& job, uint64_t passed) {
+  Waiting taken;
+  if (passed <= job.barriers) return taken;
+  job.barriers = passed;
+  for (auto waiter = job.waiting.begin(); waiter != job.waiting.end();) {
+    const auto each = waiter++;
+    const uint64_t before = each->second.entry.passed;
+    if (before != 0 && before < passed) taken.insert(job.waiting.extract(each));
+  }
+  return taken;
+}
+
+kj::Promise<uint64_t> JobRegistry::Wait(const std::string& job_id, uint64_t key, kj::Timer& timer,
+                                        std::chrono::milliseconds timeout,
+                                        const BarrierEntry& entry) {
+  auto pair = kj::newPromiseAndCrossThreadFulfiller<uint64_t>();
   Waiting complete;
-  uint64_t ticket;
+  uint64_t ticket, number;
+  bool has_passed = false;
   int rank;
   {
     const MutexLock lock(mutex_);
@@ -350,25 +365,38 @@ kj::Promise<void> JobRegistry::Wait(const std::string& job_id, uint64_t key, kj:
       Throw(ErrorCode::kDenied, "barrier: job ", job_id, " was started again (attempt ",
             job.attempt, "), and this trainer is of attempt ", member.attempt, "; it should end");
     }
+    // Every barrier needs every trainer. So if one of them has passed another barrier than this
+    // trainer knows of, this trainer has passed it, too.
+    complete = TakePassed(job, entry.passed);
+    const auto last = job.last_entries.find(rank);
+    has_passed = (entry.passed != 0 && entry.passed < job.barriers) ||
+                 (entry.id != 0 && last != job.last_entries.end() && last->second == entry.id);
     const auto left = std::find(job.left.begin(), job.left.end(), true);
-    if (left != job.left.end()) {
+    if (!has_passed && left != job.left.end()) {
       Throw(ErrorCode::kUnavailable, "barrier: trainer ", left - job.left.begin(),
             " has left the job");
     }
     ticket = next_key_++;
-    if (!job.waiting.try_emplace(rank, Job::Waiter{ticket, kj::mv(pair.fulfiller)}).second) {
+    if (!has_passed &&
+        !job.waiting.try_emplace(rank, Job::Waiter{ticket, entry, kj::mv(pair.fulfiller)}).second) {
       Throw(ErrorCode::kInvalid, "this trainer waits in the barrier already");
     }
-    if (job.waiting.size() == static_cast<size_t>(job.world_size)) complete.swap(job.waiting);
+    if (job.waiting.size() == static_cast<size_t>(job.world_size)) {
+      job.barriers++;
+      for (const auto& [other, waiter] : job.waiting) job.last_entries[other] = waiter.entry.id;
+      complete.swap(job.waiting);
+    }
+    number = job.barriers;
   }
-  for (auto& [other, waiter] : complete) waiter.fulfiller->fulfill();
+  for (auto& [other, waiter] : complete) waiter.fulfiller->fulfill(kj::cp(number));
+  if (has_passed) return number;
   auto waiting = kj::mv(pair.promise);
   if (timeout.count() > 0) {
     // The daemon, not the client, decides that the time is over: otherwise, another trainer could
     // pass the barrier before the daemon notices that a client has given up.
     waiting = waiting.exclusiveJoin(
         timer.afterDelay(timeout.count() * kj::MILLISECONDS)
-            .then([this, job_id, rank, ticket, timeout]() -> kj::Promise<void> {
+            .then([this, job_id, rank, ticket, timeout]() -> kj::Promise<uint64_t> {
               const std::string missing = StopWaiting(job_id, rank, ticket);
               // If the trainer no longer waits, the other promise is about to be fulfilled or to
               // fail.
@@ -445,9 +473,10 @@ void JobRegistry::Membership::CountMapped(const MappedReads& reads) {
   AddReads(reads, registry_.jobs_.at(job_id_).mapped_reads);
 }
 
-kj::Promise<void> JobRegistry::Membership::Barrier(kj::Timer& timer,
-                                                   std::chrono::milliseconds timeout) {
-  return registry_.Wait(job_id_, key_, timer, timeout);
+kj::Promise<uint64_t> JobRegistry::Membership::Barrier(kj::Timer& timer,
+                                                       std::chrono::milliseconds timeout,
+                                                       const BarrierEntry& entry) {
+  return registry_.Wait(job_id_, key_, timer, timeout, entry);
 }
 
 }  // namespace graphd

@@ -21,6 +21,13 @@
 
 namespace graphd {
 
+// The information that a trainer gives about its entry into a barrier. Clients of earlier versions
+// give none.
+struct BarrierEntry {
+  uint64_t id = 0;      // the same if the trainer enters a barrier again; 0: not given
+  uint64_t passed = 0;  // number of the last barrier that it has passed; 0: it knows of none
+};
+
 // The registry of the jobs attached to this daemon. A job exists while one of its members is
 // connected. Afterwards, only its credentials are remembered, for kRememberSeconds. Owned by the
 // main thread. Thread-safe: everything is guarded by one mutex.
@@ -57,11 +64,14 @@ class JobRegistry {
     Membership(const Membership&) = delete;
     Membership& operator=(const Membership&) = delete;
     // Enters the job's barrier. Returns a promise that is fulfilled when every trainer of the job
-    // waits in the barrier. It fails with Error(kUnavailable) when a trainer has left, and with
-    // Error(kDeadline) after `timeout` (0: never); the latter error names the ranks that have not
-    // come. Either all trainers that wait pass the barrier or none; a trainer whose timeout has
-    // passed no longer counts as waiting. Must be called on the timer's thread.
-    kj::Promise<void> Barrier(kj::Timer& timer, std::chrono::milliseconds timeout);
+    // waits in the barrier, with the number of this barrier. If the trainer has passed the barrier
+    // before and only lost the answer, it is fulfilled at once. It fails with Error(kUnavailable)
+    // when a trainer has left, and with Error(kDeadline) after `timeout` (0: never); the latter
+    // error names the ranks that have not come. Either all trainers that wait pass the barrier or
+    // none; a trainer whose timeout has passed no longer counts as waiting. Must be called on the
+    // timer's thread.
+    kj::Promise<uint64_t> Barrier(kj::Timer& timer, std::chrono::milliseconds timeout,
+                                  const BarrierEntry& entry = {});
 
     // Adds the member's reads in mapped memory to the counts of its job.
     void CountMapped(const MappedReads& reads);
@@ -194,14 +204,22 @@ class JobRegistry {
     std::vector<bool> left;  // by rank: whether the trainer is no longer attached
     struct Waiter {
       uint64_t ticket;
-      kj::Own<kj::CrossThreadPromiseFulfiller<void>> fulfiller;
+      BarrierEntry entry;
+      kj::Own<kj::CrossThreadPromiseFulfiller<uint64_t>> fulfiller;
     };
     std::map<int, Waiter> waiting;  // trainers in the barrier, by rank
+    // The number of the last complete barrier that this daemon knows of, and the ids with which
+    // trainers entered the last one that was completed here, by rank.
+    uint64_t barriers = 0;
+    std::map<int, uint64_t> last_entries;
   };
   using Waiting = decltype(Job::waiting);
   void Leave(const std::string& job_id, uint64_t key);
-  kj::Promise<void> Wait(const std::string& job_id, uint64_t key, kj::Timer& timer,
-                         std::chrono::milliseconds timeout);
+  kj::Promise<uint64_t> Wait(const std::string& job_id, uint64_t key, kj::Timer& timer,
+                             std::chrono::milliseconds timeout, const BarrierEntry& entry);
+  // Notes that a trainer has passed the barrier of this number, and removes the trainers that wait
+  // in an earlier one, whose answers were lost. Returns them.
+  static Waiting TakePassed(Job& job, uint64_t passed);
   // Removes a trainer from the barrier if it waits there with this ticket. Returns the ranks that
   // had not come, for an error; nothing if the trainer did not wait.
   std::string StopWaiting(const std::string& job_id, int rank, uint64_t ticket);

@@ -37,11 +37,16 @@ kj::Promise<void> GraphSession::ForwardChange(RequestKind kind, const char* oper
 }
 
 kj::Promise<void> GraphSession::barrier(BarrierContext context) {
-  const std::chrono::milliseconds timeout(context.getParams().getTimeout());
+  const auto params = context.getParams();
+  const std::chrono::milliseconds timeout(params.getTimeout());
+  const BarrierEntry entry{params.getEntry(), params.getPassed()};
   return requests_->RunCall(
       RequestKind::kBarrier, "barrier", context, thisCap(), [&](const RequestPtr& request) {
         request->SetState(RequestState::kWaitsForTrainers);
-        return requests_->UntilDisconnected(membership_->Barrier(requests_->timer(), timeout));
+        return requests_->UntilDisconnected(membership_->Barrier(requests_->timer(), timeout, entry)
+                                                .then([context](uint64_t number) mutable {
+                                                  context.getResults().setNumber(number);
+                                                }));
       });
 }
 

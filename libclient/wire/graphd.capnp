@@ -373,7 +373,11 @@ interface Session {
   # Returns when every trainer of the job has called it. Fails after `timeout` milliseconds (0:
   # never). A call that has failed does not count for the other trainers. Trainers call it at the
   # daemon of partition 0.
-  barrier @3 (timeout :UInt32) -> ();
+  # A trainer that has lost the answer calls again, and must then not wait for the next barrier. It
+  # uses the same `entry`, which is unique and not 0, and so the daemon knows that the trainer has
+  # passed. `passed` is the `number` of the last barrier that the trainer has passed, 0 if it knows
+  # none: after a restart of the daemon, it shows which trainers have lost an answer.
+  barrier @3 (timeout :UInt32, entry :UInt64, passed :UInt64) -> (number :UInt64);
 
   # Returns the sources and destinations of own edges, in the order of `ids`.
   findEdges @4 (part :Int32, etype :Int32, ids :Data) -> (src :Data, dst :Data);

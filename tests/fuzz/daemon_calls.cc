@@ -195,6 +195,8 @@ void Calls::CallSession(S::Client session, int call) {
     case 3: {
       auto request = session.barrierRequest();
       request.setTimeout(Some<uint32_t>());
+      request.setEntry(Some<uint64_t>());
+      request.setPassed(Some<uint64_t>());
       Send(kj::mv(request));
       return;
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <random>
 
 #include "base/clock.h"
 #include "base/strings.h"
@@ -27,6 +28,12 @@ const std::vector<FeatureInfo>& OfType(const std::vector<std::vector<FeatureInfo
   return features[static_cast<size_t>(type)];
 }
 
+// Returns a number from which this session counts, so that no other session has the same numbers.
+uint64_t RandomNumber() {
+  std::random_device random;
+  return uint64_t{random()} << 32 | 1;
+}
+
 }  // namespace
 
 GraphAccess::GraphAccess(std::shared_ptr<const GraphMeta> meta,
@@ -46,7 +53,8 @@ GraphAccess::GraphAccess(std::shared_ptr<const GraphMeta> meta,
       traffic_(std::move(traffic)),
       timeout_(timeout),
       shared_rows_(std::move(shared_rows)),
-      buffers_(BufferPool::Create()) {
+      buffers_(BufferPool::Create()),
+      next_entry_(RandomNumber()) {
   indexes_.resize(mapped_.size());
   for (size_t p = 0; p < mapped_.size(); p++) {
     if (!mapped_[p]) continue;
@@ -309,16 +317,21 @@ void GraphAccess::Barrier() {
   if (links_.empty() || !links_[0]) return;
   constexpr std::chrono::milliseconds kLeast{1};
   const auto start = Clock::now();
+  const uint64_t entry = next_entry_++;
+  uint64_t barrier = last_barrier_;
   for (;;) {
     links_[0]->ReconnectIfBroken();
     const uint64_t generation = links_[0]->generation();
     try {
       const auto passed =
           std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
-      return StartBarrier(*links_[0], std::max(timeout_ - passed, kLeast)).Wait();
+      StartBarrier(*links_[0], std::max(timeout_ - passed, kLeast), entry, barrier).Wait();
+      last_barrier_ = barrier;
+      return;
     } catch (const Error& error) {
       // If a trainer has left, the barrier fails. If the daemon restarts, the barrier is only
-      // interrupted, and this trainer enters it again.
+      // interrupted, and this trainer enters it again. It may have passed and lost the answer;
+      // the daemon then lets it pass at once.
       const bool interrupted = links_[0]->is_broken() || links_[0]->generation() != generation;
       if (error.code() != ErrorCode::kUnavailable || !interrupted ||
           Clock::now() - start > timeout_) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <span>
@@ -169,6 +170,8 @@ class GraphAccess {
   std::chrono::milliseconds timeout_;
   std::unique_ptr<SharedRows> shared_rows_;
   std::shared_ptr<BufferPool> buffers_;
+  std::atomic<uint64_t> next_entry_;       // number of the next entry into a barrier
+  std::atomic<uint64_t> last_barrier_{0};  // number of the last barrier passed; 0: none yet
   Mutex mutex_;
   std::vector<std::unique_ptr<AccessScratch>> idle_ GRAPHD_GUARDED_BY(mutex_);
 };

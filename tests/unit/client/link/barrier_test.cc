@@ -5,8 +5,11 @@
 #include <atomic>
 #include <thread>
 
+#include "base/clock.h"
+#include "client/link/control.h"
 #include "graphd/initialize.h"
 #include "tests/support/served_graph_fixture.h"
+#include "tests/unit/client/behind_proxy.h"
 
 namespace graphd::testing {
 namespace {
@@ -88,6 +91,60 @@ TEST(Barrier, BarriersOfDifferentJobsAreIndependent) {
   auto one = Initialize(a), two = Initialize(b);
   one->Barrier();
   two->Barrier();
+}
+
+// A trainer whose link is cut as soon as a barrier is complete, and one that passes it.
+class CutBarrier : public BehindProxy {
+ protected:
+  static void Enter(Session& session) {
+    try {
+      session.Barrier();
+    } catch (const Error& error) {
+      ADD_FAILURE() << error.what();
+    }
+  }
+  // Lets both trainers enter the barrier, and cuts the answer to the first one.
+  void CutTheAnswer() {
+    std::thread first([this] { Enter(*cut_); });
+    AwaitTrainer("waits for rank 1");
+    proxy_.CutAtNextAnswer();
+    const int changes = proxy_.changes();
+    Enter(*whole_);
+    first.join();
+    EXPECT_EQ(proxy_.changes(), changes + 1);
+  }
+  // Checks that the other trainer does not pass the next barrier before the first one has come.
+  void ExpectNextBarrierHolds() {
+    std::thread second([this] { Enter(*whole_); });
+    AwaitTrainer("waits for rank 0");
+    Enter(*cut_);
+    second.join();
+  }
+  // Waits until a trainer waits in the barrier.
+  void AwaitTrainer(const std::string& state) {
+    const auto begin = Clock::now();
+    for (OldestRequests found = control_->Requests(1);
+         found.total != 1 || found.requests.at(0).state != state; found = control_->Requests(1)) {
+      ASSERT_LT(SecondsSince(begin), 60) << state;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  std::shared_ptr<Session> Join(Options options) {
+    options.timeout = std::chrono::seconds(30);
+    return Initialize(options);
+  }
+
+  std::unique_ptr<ControlClient> control_ =
+      ControlClient::ConnectUnix(served_.socket_path(0), std::chrono::seconds(60));
+  std::shared_ptr<Session> cut_ = Join(ProxiedOptions(0, 2));
+  std::shared_ptr<Session> whole_ = Join(served_.TrainerOptions(Transport::kAuto, 1, 2));
+};
+
+TEST_F(CutBarrier, IsNotEnteredTwice) {
+  CutTheAnswer();
+  ExpectNextBarrierHolds();
+  CutTheAnswer();
+  ExpectNextBarrierHolds();
 }
 
 }  // namespace

@@ -173,6 +173,93 @@ TEST_F(JobRegistryTest, BarriersFailWhileATrainerThatHasLeftIsAway) {
   EXPECT_THAT(wait(*first), StartsWith("barrier: ranks 1, 2 did not come within 1 ms"));
 }
 
+// Trainers that enter barriers and lose answers.
+class LostAnswers : public JobRegistryTest {
+ public:
+  ~LostAnswers() noexcept override = default;
+
+ protected:
+  using Entered = kj::Promise<uint64_t>;
+
+  Entered Enter(const std::unique_ptr<JobRegistry::Membership>& member, BarrierEntry entry) {
+    return member->Barrier(io_.provider->getTimer(), std::chrono::milliseconds(0), entry);
+  }
+  bool Waits(Entered& promise) { return !promise.poll(io_.waitScope); }
+  uint64_t Number(Entered promise) {
+    if (Waits(promise)) return 0;
+    return promise.wait(io_.waitScope);
+  }
+
+  kj::AsyncIoContext io_ = kj::setupAsyncIo();
+};
+
+TEST_F(LostAnswers, ATrainerThatEntersAgainPassesAtOnce) {
+  auto a = Join("job", 0, 2);
+  const auto b = Join("job", 1, 2);
+  {
+    auto lost = Enter(a, {.id = 7});
+    EXPECT_EQ(Number(Enter(b, {.id = 90})), 1U);
+  }
+  a.reset();
+  a = Join("job", 0, 2);
+  auto next = Enter(b, {.id = 91, .passed = 1});
+  EXPECT_EQ(Number(Enter(a, {.id = 7})), 1U);
+  EXPECT_TRUE(Waits(next));
+  EXPECT_EQ(Number(Enter(a, {.id = 8, .passed = 1})), 2U);
+  EXPECT_EQ(Number(kj::mv(next)), 2U);
+}
+
+TEST_F(LostAnswers, ATrainerThatEntersAgainPassesAlsoIfAnotherHasLeft) {
+  const auto a = Join("job", 0, 2);
+  auto b = Join("job", 1, 2);
+  {
+    auto lost = Enter(a, {.id = 7});
+    EXPECT_EQ(Number(Enter(b, {.id = 90})), 1U);
+  }
+  b.reset();
+  EXPECT_EQ(Number(Enter(a, {.id = 7})), 1U);
+  EXPECT_THROW(Enter(a, {.id = 8, .passed = 1}), Error);
+}
+
+// The registry is that of a daemon which has restarted, and knows no earlier barrier.
+TEST_F(LostAnswers, AfterARestartTrainersOfALaterBarrierLetOthersPass) {
+  const auto a = Join("job", 0, 3), b = Join("job", 1, 3), c = Join("job", 2, 3);
+  auto waits = Enter(a, {.id = 7, .passed = 4});
+  EXPECT_TRUE(Waits(waits));
+  auto next = Enter(b, {.id = 90, .passed = 5});
+  EXPECT_EQ(Number(kj::mv(waits)), 5U);
+  EXPECT_EQ(Number(Enter(c, {.id = 50, .passed = 4})), 5U);
+  EXPECT_TRUE(Waits(next));
+  auto last = Enter(a, {.id = 8, .passed = 5});
+  EXPECT_TRUE(Waits(last));
+  EXPECT_EQ(Number(Enter(c, {.id = 51, .passed = 5})), 6U);
+  EXPECT_EQ(Number(kj::mv(next)), 6U);
+  EXPECT_EQ(Number(kj::mv(last)), 6U);
+}
+
+TEST_F(LostAnswers, ATrainerThatAttachesAnewWaitsForTheOthers) {
+  auto a = Join("job", 0, 2);
+  const auto b = Join("job", 1, 2);
+  auto first = Enter(a, {.id = 7});
+  EXPECT_EQ(Number(Enter(b, {.id = 90})), 1U);
+  a.reset();
+  a = Join("job", 0, 2);
+  auto anew = Enter(a, {.id = 1000});
+  EXPECT_TRUE(Waits(anew));
+  EXPECT_EQ(Number(Enter(b, {.id = 91, .passed = 1})), 2U);
+  EXPECT_EQ(Number(kj::mv(anew)), 2U);
+}
+
+TEST_F(LostAnswers, ClientsOfEarlierVersionsWaitForEachOther) {
+  const auto a = Join("job", 0, 2), b = Join("job", 1, 2);
+  for (uint64_t number = 1; number <= 3; number++) {
+    auto waits = Enter(a, {});
+    EXPECT_TRUE(Waits(waits));
+    EXPECT_EQ(Number(Enter(b, {})), number);
+    EXPECT_EQ(Number(kj::mv(waits)), number);
+  }
+}
+
 TEST_F(JobRegistryTest, EndsAJobAndRefusesItAfterwards) {
   int ended = 0, other_ended = 0;
   auto first = Join("night", 0, 2, [&] { ended++; });
