@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 
@@ -47,3 +48,12 @@ def next_seed() -> int:
     """Returns the next seed of the sequence, of 63 bits."""
     with _lock:
         return _source.getrandbits(63)
+
+
+def _renew_lock() -> None:
+    """Gives a forked child a lock of its own: a thread that held it does not exist there."""
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)

@@ -10,6 +10,7 @@ another trainer fills it.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -91,3 +92,12 @@ def _spec(g: GraphBase, feature: _graphd.DistTensor) -> dict[str, Any]:
 def _reader(feature: _graphd.DistTensor) -> Callable[[int, tuple[int, ...]], Tensor]:
     """Returns a function that reads rows of a feature, from a given row on."""
     return lambda begin, shape: feature.slice(begin, begin + shape[0])
+
+
+def _renew_lock() -> None:
+    """Gives a forked child a lock of its own: a thread that held it does not exist there."""
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)

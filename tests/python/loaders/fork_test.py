@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import torch
@@ -14,6 +15,7 @@ from torch.utils.data import DataLoader, Dataset
 
 import graphd
 import support
+from graphd import seeds
 from graphd.distributed import (
     DistEmbedding,
     DistGraph,
@@ -21,6 +23,7 @@ from graphd.distributed import (
     DistTensor,
     SparseAdagrad,
     exit_client,
+    feature_copies,
     initialize,
 )
 from graphd.sampling import NeighborSampler
@@ -112,6 +115,25 @@ class Fork(support.GraphTest):
         rows = g.nodes["user"].data["feat"][[0, NODES - 1]]
         self.assertEqual(rows.shape, (2, 16), transport)
         return rows
+
+    def test_a_child_does_not_wait_for_threads_of_its_parent(self):
+        for module in (feature_copies, seeds):
+            held, leave = threading.Event(), threading.Event()
+
+            def hold(module=module, held=held, leave=leave):
+                with module._lock:
+                    held.set()
+                    leave.wait()
+
+            thread = threading.Thread(target=hold)
+            thread.start()
+            held.wait()
+            try:
+                text, _ = self.child(lambda module=module: print(module._lock.acquire(timeout=1)))
+            finally:
+                leave.set()
+                thread.join()
+            self.assertEqual(text, "True\n", module.__name__)
 
     def test_a_child_ends_by_sys_exit(self):
         config = support.fixture(self.fixture).config
