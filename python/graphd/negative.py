@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import atexit
-import os
 from collections.abc import Callable, Mapping
 from typing import Any, Union
 
@@ -150,7 +148,3 @@ def negative_handle(g: GraphBase, sampler: NegativeSampler | Function) -> _graph
         return found[0], found[1]
 
     return _graphd.python_negatives(sample)
-
-
-atexit.register(_graphd.end_python_negatives)
-os.register_at_fork(after_in_child=_graphd.forget_python_negatives)

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "graphd/interrupt.h"
+#include "running_call.h"
 
 namespace graphd::python {
 
@@ -13,23 +14,37 @@ namespace py = pybind11;
 
 // Thrown when a Python exception is set.
 struct Interrupted {};
+// Thrown when the interpreter ends.
+struct InterpreterEnds {};
 
 // Runs pending signal handlers of Python; does nothing outside the main thread.
 inline void CheckSignals() {
+  if (RunningCall::AreRefused()) throw InterpreterEnds{};
   const py::gil_scoped_acquire gil;
   if (PyErr_CheckSignals() != 0) throw Interrupted{};
+}
+
+// Ends this thread, as the interpreter ends: raises SystemExit, about which the interpreter writes
+// nothing. A traceback could be cut off in the middle, and make the interpreter abort.
+[[noreturn]] inline void EndThread() {
+  PyErr_SetNone(PyExc_SystemExit);
+  throw py::error_already_set();
 }
 
 // Calls `f` without the GIL, so that other Python threads run and Ctrl-C interrupts its waits. All
 // calls of libclient that compute or wait use it. `f` must not touch Python objects.
 template <class F>
 auto Call(F&& f) {
+  const RunningCall running;
+  if (RunningCall::AreRefused()) EndThread();
   try {
     const py::gil_scoped_release release;
     const InterruptCheck check(CheckSignals);
     return std::forward<F>(f)();
   } catch (const Interrupted&) {
     throw py::error_already_set();
+  } catch (const InterpreterEnds&) {
+    EndThread();
   }
 }
 
@@ -46,6 +61,7 @@ inline std::shared_ptr<void> Keep(py::object object) {
 template <class T>
 struct DeleteWithoutGil {
   void operator()(T* object) const {
+    const RunningCall running;
     const py::gil_scoped_release release;
     delete object;
   }

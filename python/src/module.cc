@@ -2,6 +2,7 @@
 #include "module.h"
 
 #include "error.h"
+#include "running_call.h"
 #include "tensor.h"
 
 PYBIND11_MODULE(_graphd, m) {
@@ -10,6 +11,8 @@ PYBIND11_MODULE(_graphd, m) {
   m.attr("__version__") = GRAPHD_VERSION;
   TranslateErrors();
   m.def("use_tensors_of", &UseTensorsOf, py::arg("from_dlpack"), py::arg("torch_bool"));
+  m.def("end_calls", &RunningCall::EndAll);
+  m.def("forget_calls", &RunningCall::ForgetAll);
   DefineArrowTable(m);
   DefineBook(m);
   DefineCheckpoint(m);

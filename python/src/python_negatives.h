@@ -29,11 +29,4 @@ class PythonNegatives final : public NegativeSampler {
   std::shared_ptr<void> sample_;  // the function
 };
 
-// Waits until no call of a PythonNegatives runs, and refuses later ones. The interpreter calls this
-// function before it ends, because a thread that asks for the GIL after that would never get it. A
-// signal such as Ctrl-C ends the wait. Requires the GIL.
-void EndPythonNegatives();
-// Forgets the calls that the threads of the parent process had under way.
-void ForgetPythonNegatives();
-
 }  // namespace graphd::python

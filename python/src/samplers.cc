@@ -223,8 +223,6 @@ void DefineSamplers(py::module_& m) {
   m.def("python_negatives", [](py::function sample) {
     return NegativeHandle{std::make_shared<PythonNegatives>(std::move(sample))};
   });
-  m.def("end_python_negatives", &EndPythonNegatives);
-  m.def("forget_python_negatives", &ForgetPythonNegatives);
 
   m.def("sample_edges", &SampleEdges);
   m.def("select_topk", &SelectTopK);

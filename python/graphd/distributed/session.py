@@ -88,7 +88,7 @@ def initialize(
         Memory for rows of features that other machines serve, in bytes or as "2GiB", which the
         trainers of this machine share. Default: GRAPHD_ROW_CACHE, or else none.
     timeout : float, optional
-        Seconds after which a call without an answer fails (30).
+        Seconds after which a call without an answer fails (30); at most 86,400.
 
     Raises
     ------
@@ -335,4 +335,6 @@ def peek() -> _graphd.Session | None:
 
 atexit.register(exit_client)
 atexit.register(end_process_group)
+atexit.register(_graphd.end_calls)
 os.register_at_fork(after_in_child=_abandon)
+os.register_at_fork(after_in_child=_graphd.forget_calls)
