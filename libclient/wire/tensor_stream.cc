@@ -96,6 +96,7 @@ TensorStream::TensorStream(kj::AsyncIoStream& stream, kj::AsyncCapabilityStream*
                            size_t max_unsent_bytes, bool is_server)
     : stream_(stream),
       capability_stream_(capability_stream),
+      takes_descriptors_(capability_stream != nullptr && !is_server),
       pool_(std::move(pool)),
       max_message_bytes_(max_message_bytes),
       admitted_message_bytes_(is_server ? kMaxUnattachedMessage : max_message_bytes),
@@ -179,7 +180,8 @@ void Outbox::ReleaseWhenWritten(PooledBuffer buffer, Room room) {
 
 kj::Promise<size_t> TensorStream::ReadHead(void* to, kj::ArrayPtr<kj::AutoCloseFd> fd_space,
                                            size_t* num_fds) {
-  if (capability_stream_ == nullptr) return stream_.tryRead(to, 8, 8);
+  // If a read has no room for descriptors, the kernel closes those that come with the bytes.
+  if (!takes_descriptors_) return stream_.tryRead(to, 8, 8);
   return capability_stream_->tryReadWithFds(to, 8, 8, fd_space.begin(), fd_space.size())
       .then([num_fds](kj::AsyncCapabilityStream::ReadResult result) {
         *num_fds = result.capCount;

@@ -108,7 +108,9 @@ uint64_t VisitLimit(size_t bytes);
 //
 // A server limits what a peer can make it keep: while an answer waits to be written, because the
 // peer does not read, only a few more messages are read. Until the peer is admitted, messages must
-// be small, too. A client has no such limits: if both ends stopped reading, neither could write.
+// be small, too. Descriptors that a peer sends are never taken, because no call has any. A client
+// has no such limits: if both ends stopped reading, neither could write, and answers do have
+// descriptors.
 // Both ends refuse to visit more than VisitLimit() words of a message.
 class TensorStream final : public capnp::MessageStream {
  public:
@@ -190,6 +192,7 @@ class TensorStream final : public capnp::MessageStream {
 
   kj::AsyncIoStream& stream_;
   kj::AsyncCapabilityStream* capability_stream_;
+  const bool takes_descriptors_;
   std::shared_ptr<BufferPool> pool_;
   kj::Timer* timer_ = nullptr;  // set with the pool's account
   LoopTurns* turns_ = nullptr;

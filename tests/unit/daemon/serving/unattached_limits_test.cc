@@ -5,11 +5,17 @@
 #include <capnp/rpc.capnp.h>
 #include <capnp/serialize.h>
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -38,6 +44,25 @@ bool WriteBytes(int fd, const std::string& bytes) {
   return true;
 }
 
+// Sends bytes together with copies of a descriptor, as many as one message can have.
+void SendDescriptors(int fd, const void* bytes, size_t size, int sent) {
+  std::array<int, kMaxDescriptors> copies{};
+  copies.fill(sent);
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof copies)] = {};
+  iovec data{const_cast<void*>(bytes), size};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof copies);
+  std::memcpy(CMSG_DATA(header), copies.data(), sizeof copies);
+  ASSERT_EQ(::sendmsg(fd, &message, MSG_NOSIGNAL), static_cast<ssize_t>(size));
+}
+
 class UnattachedLimits : public ::testing::Test {
  protected:
   uint64_t ResidentBytes() {
@@ -45,6 +70,20 @@ class UnattachedLimits : public ::testing::Test {
     uint64_t total = 0, resident = 0;
     statm >> total >> resident;
     return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  }
+  std::ptrdiff_t NumDescriptors() {
+    const std::filesystem::directory_iterator open(
+        StrCat("/proc/", served_.daemon(0).pid(), "/fd"));
+    return std::distance(begin(open), end(open));
+  }
+  // Waits until the daemon has received everything that was sent.
+  static void AwaitReceived(int fd) {
+    const auto start = Clock::now();
+    int unread = 1;
+    while (::ioctl(fd, SIOCOUTQ, &unread) == 0 && unread > 0 && SecondsSince(start) < 30) {
+      ::usleep(10'000);
+    }
+    EXPECT_EQ(unread, 0);
   }
   UniqueFd Connect() { return ConnectUnix(served_.socket_path(0), 20000); }
   // Returns whether the daemon closes the connection within `seconds`.
@@ -82,6 +121,21 @@ TEST_F(UnattachedLimits, AShortMessageThatClaimsALongListClosesTheConnection) {
   const auto bytes = words.asBytes();
   ASSERT_TRUE(WriteBytes(fd.get(), {reinterpret_cast<const char*>(bytes.begin()), bytes.size()}));
   EXPECT_TRUE(IsClosed(fd.get(), 10));
+}
+
+// No call of a client has descriptors, so a server must not keep any that come with a message.
+TEST_F(UnattachedLimits, AMessageWithDescriptorsLeavesNoneInTheDaemon) {
+  constexpr int kConnections = 8;
+  ControlClient::ConnectUnix(served_.socket_path(0), std::chrono::seconds(20))->Status();
+  const std::ptrdiff_t before = NumDescriptors();
+  std::vector<UniqueFd> connections;
+  for (int i = 0; i < kConnections; i++) {
+    connections.push_back(Connect());
+    const uint32_t head[2] = {0, 16};  // the 16 words do not follow
+    SendDescriptors(connections.back().get(), head, sizeof head, STDERR_FILENO);
+    AwaitReceived(connections.back().get());
+  }
+  EXPECT_LE(NumDescriptors(), before + kConnections);
 }
 
 TEST_F(UnattachedLimits, AConnectionWithoutACallIsClosed) {
