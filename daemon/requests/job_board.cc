@@ -20,7 +20,8 @@ double SecondsNow() { return static_cast<double>(MicrosecondsNow()) * 1e-6; }
 // Replaces the bytes of a client's text that could harm the terminals of other users, and truncates
 // it.
 void Clean(std::string& text, size_t size) {
-  if (!IsUtf8(text)) text = "?";
+  // An assignment would keep the memory of a text that may be large.
+  if (!IsUtf8(text)) std::string("?").swap(text);
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   }
@@ -28,10 +29,9 @@ void Clean(std::string& text, size_t size) {
 }
 
 void Check(const JobRecord& record) {
-  if (record.job_id.empty() || record.job_id.size() > JobRegistry::kMaxJobId ||
-      !IsUtf8(record.job_id)) {
-    Throw(ErrorCode::kInvalid, "a report has to name its job by an id of 1 to ",
-          JobRegistry::kMaxJobId, " bytes of UTF-8; this id has ", record.job_id.size(), " bytes");
+  if (record.job_id.empty() || record.job_id.size() > kMaxJobId || !IsUtf8(record.job_id)) {
+    Throw(ErrorCode::kInvalid, "a report has to name its job by an id of 1 to ", kMaxJobId,
+          " bytes of UTF-8; this id has ", record.job_id.size(), " bytes");
   }
   if (record.num_hosts < 1 || record.num_hosts > JobBoard::kMaxHosts) {
     Throw(ErrorCode::kInvalid, "job ", record.job_id, " is on ", record.num_hosts,

@@ -20,13 +20,13 @@ namespace graphd {
 // thread. Thread-safe: everything is guarded by one mutex.
 class JobBoard {
  public:
-  static constexpr size_t kMaxHosts = 1024;  // hosts of a job
-  static constexpr size_t kMaxSlots = 4096;  // places of trainers of a job
-  static constexpr size_t kMaxJobs = 64;     // records of one user; older ones are dropped
+  static constexpr size_t kMaxHosts = kMaxJobHosts;
+  static constexpr size_t kMaxSlots = kMaxJobSlots;
+  static constexpr size_t kMaxJobs = 64;  // records of one user; older ones are dropped
   // The maximum numbers of hosts in the jobs of one user, and of all users. Records of old jobs are
   // dropped to make room for new ones.
   static constexpr size_t kMaxHostsOfUser = 2048, kMaxHostsOfAll = 8192;
-  static constexpr size_t kMaxName = 256, kMaxReason = 512;  // bytes; longer texts are truncated
+  static constexpr size_t kMaxName = kMaxHostName, kMaxReason = kMaxHostReason;
   // A job that has reported within this time is not dropped to make room for another one.
   static constexpr double kSilentSeconds = 60;
 

@@ -172,7 +172,6 @@ class JobRegistry {
   // A trainer over TCP has two connections, each of which is a member, and each host has a
   // launcher.
   static constexpr size_t kMaxMembers = 3 * size_t{kMaxWorldSize};
-  static constexpr size_t kMaxJobId = 256;
   static constexpr size_t kMaxSecret = 256;
   static constexpr size_t kMaxRemembered = 4096;  // jobs of a user that have left
   static constexpr double kRememberSeconds = 120;

@@ -142,7 +142,7 @@ void DaemonService::Disconnect() {
 void DaemonService::LogRefused(capnp::Text::Reader job, const Error& error) const {
   LogFields fields{.peer = peer_.LogName(), .op = "attach"};
   // A longer text can't be the id of a job.
-  if (job.size() <= JobRegistry::kMaxJobId) fields.job.assign(job.begin(), job.size());
+  if (job.size() <= kMaxJobId) fields.job.assign(job.begin(), job.size());
   LogInfo(fields, "refusing the client ", fields.peer, ": ", error.what());
 }
 

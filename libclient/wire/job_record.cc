@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/job_record.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/strings.h"
@@ -9,10 +10,27 @@
 namespace graphd {
 namespace {
 
-std::vector<uint32_t> ReadNumbers(capnp::List<uint32_t>::Reader in, const char* what) {
+// All hosts of a message may name the same text or list. A few megabytes would then become many
+// gigabytes if they were copied before their sizes are checked.
+
+void CheckSize(size_t size, size_t most, const char* what) {
+  if (size <= most) return;
+  Throw(ErrorCode::kInvalid, "a report of a job has ", size, " ", what, ", expected at most ",
+        most);
+}
+
+std::vector<uint32_t> ReadNumbers(capnp::List<uint32_t>::Reader in, size_t most, const char* what) {
+  CheckSize(in.size(), most, what);
   std::vector<uint32_t> numbers;
-  for (const uint32_t number : BoundedList(in, what)) numbers.push_back(number);
+  for (const uint32_t number : in) numbers.push_back(number);
   return numbers;
+}
+
+std::string ReadText(capnp::Text::Reader in, size_t most) {
+  // With one byte more, Truncate can see whether the text continues.
+  std::string text(in.begin(), std::min(in.size(), most + 1));
+  Truncate(text, most);
+  return text;
 }
 
 }  // namespace
@@ -72,16 +90,16 @@ JobHost ReadHost(wire::JobHost::Reader in) {
   }
   return {in.getHost(),
           in.getSequence(),
-          in.getName().cStr(),
+          ReadText(in.getName(), kMaxHostName),
           static_cast<JobPhase>(in.getPhase()),
           in.getAttempt(),
           in.getPort(),
           in.getCode(),
           in.getEndedAt(),
-          in.getReason().cStr(),
+          ReadText(in.getReason(), kMaxHostReason),
           in.getGrace(),
-          ReadNumbers(in.getTrainers(), "numbers of trainers"),
-          ReadNumbers(in.getAway(), "hosts that are away"),
+          ReadNumbers(in.getTrainers(), kMaxJobSlots, "numbers of trainers"),
+          ReadNumbers(in.getAway(), kMaxJobHosts, "hosts that are away"),
           in.getUncounted()};
 }
 
@@ -96,9 +114,14 @@ void WriteRecord(const JobRecord& record, wire::JobRecord::Builder out) {
 }
 
 JobRecord ReadRecord(wire::JobRecord::Reader in) {
-  JobRecord record{in.getJobId().cStr(), in.getCommand().cStr(), in.getNumHosts(),
-                   in.getMaxRestarts(),  in.getSilentSeconds(),  {}};
-  for (auto host : BoundedList(in.getHosts(), "hosts")) record.hosts.push_back(ReadHost(host));
+  CheckSize(in.getHosts().size(), kMaxJobHosts, "hosts");
+  JobRecord record{BoundedText(in.getJobId(), kMaxJobId, "the job id"),
+                   ReadText(in.getCommand(), kMaxCommand),
+                   in.getNumHosts(),
+                   in.getMaxRestarts(),
+                   in.getSilentSeconds(),
+                   {}};
+  for (auto host : in.getHosts()) record.hosts.push_back(ReadHost(host));
   return record;
 }
 

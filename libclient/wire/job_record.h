@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -26,6 +27,14 @@ enum class JobPhase : uint8_t {
 };
 inline constexpr int kJobPhases = 9;
 inline constexpr double kMaxGraceSeconds = 86400;
+
+// The longest id of a job, and the longest command that is sent and kept, in bytes. Longer ids are
+// refused; longer commands are truncated.
+inline constexpr size_t kMaxJobId = 256, kMaxCommand = 4096;
+// The maximum numbers of a job's hosts and of its places of trainers, and the longest texts of a
+// report in bytes.
+inline constexpr size_t kMaxJobHosts = 1024, kMaxJobSlots = 4096;
+inline constexpr size_t kMaxHostName = 256, kMaxHostReason = 512;
 
 // Returns the phase's name, such as "running".
 const char* JobPhaseName(JobPhase phase) noexcept;
@@ -64,10 +73,13 @@ struct JobRecord {
 };
 
 void WriteHost(const JobHost& host, wire::JobHost::Builder out);
-// Throws Error(kInvalid) for an unknown phase, a grace outside 0 to kMaxGraceSeconds, and a time of
-// the end that is not a finite number.
+// Truncates texts that are too long. Throws Error(kInvalid) for an unknown phase, a grace outside 0
+// to kMaxGraceSeconds, a time of the end that is not a finite number, and a plan for too many
+// places or hosts.
 JobHost ReadHost(wire::JobHost::Reader in);
 void WriteRecord(const JobRecord& record, wire::JobRecord::Builder out);
+// Throws what ReadHost throws, and Error(kInvalid) for a job id that is too long and for more than
+// kMaxJobHosts hosts.
 JobRecord ReadRecord(wire::JobRecord::Reader in);
 
 }  // namespace graphd

@@ -149,9 +149,6 @@ struct ServerStatus {
   MappedReads mapped_reads = {};
 };
 
-// The longest command that is sent and kept, in bytes; longer ones are truncated.
-inline constexpr size_t kMaxCommand = 4096;
-
 // Jobs whose ids begin with this are graphctl's own connections, such as those of `graphctl
 // checkpoint`.
 inline constexpr const char* kToolJobPrefix = "graphctl-";

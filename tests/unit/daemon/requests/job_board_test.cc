@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/requests/job_board.h"
 
+#include <capnp/any.h>
 #include <capnp/message.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <cmath>
 
@@ -194,6 +196,62 @@ TEST(JobBoard, KeepsNoTextThatATerminalWouldObey) {
   EXPECT_EQ(board.Records()[0].command, "train?[2J?? é");
   EXPECT_EQ(hosts[0].name, "?");
   EXPECT_EQ(hosts[0].reason, "a?b");
+}
+
+// The memory that this process has allocated; 0 with a sanitizer, which allocates in its own way.
+size_t AllocatedBytes() {
+  const auto use = ::mallinfo2();
+  return use.uordblks + use.hblkhd;
+}
+
+TEST(JobBoard, KeepsNoMemoryOfLongTextsThatItReplaces) {
+  JobBoard board;
+  const size_t before = AllocatedBytes();
+  JobRecord record = RecordOf("a", 0, 1);
+  record.hosts[0].reason = std::string(size_t{8} << 20, '\x80');
+  record.command = record.hosts[0].reason;
+  EXPECT_EQ(board.Report(std::move(record), "", UserWith(1))[0].reason, "?");
+  EXPECT_LT(AllocatedBytes(), before + (size_t{1} << 20));
+}
+
+// A message can have a text once, with pointers of all hosts to it.
+TEST(JobReports, CopyLittleOfWhatAllHostsOfAMessageShare) {
+  constexpr uint32_t kHosts = 200;
+  constexpr kj::uint kReason = 1;  // the number of its pointer in JobHost
+  std::vector<uint64_t> shared(size_t{1} << 17, 0x7878787878787878);  // 1 MiB of 'x'
+  shared.back() = 0;
+  const capnp::Data::Reader bytes(reinterpret_cast<const kj::byte*>(shared.data()),
+                                  shared.size() * 8);
+  capnp::MallocMessageBuilder message;
+  const auto adopt = [&](wire::JobHost::Builder host) {
+    auto pointers = capnp::AnyStruct::Builder(kj::mv(host)).getPointerSection();
+    pointers[kReason].adopt(message.getOrphanage().referenceExternalData(bytes));
+  };
+  auto written = message.initRoot<wire::JobRecord>();
+  written.setJobId("a");
+  auto hosts = written.initHosts(kHosts);
+  for (auto host : hosts) adopt(host);
+  const JobRecord record = ReadRecord(written.asReader());
+  ASSERT_EQ(record.hosts.size(), kHosts);
+  for (const JobHost& host : record.hosts) {
+    ASSERT_EQ(host.reason.size(), JobBoard::kMaxReason);
+    ASSERT_LT(host.reason.capacity(), 2 * JobBoard::kMaxReason);
+  }
+
+  hosts[0].initAway(JobBoard::kMaxHosts + 1);
+  EXPECT_THAT(ErrorOf([&] { ReadRecord(written.asReader()); }),
+              HasSubstr("invalid: a report of a job has 1025 hosts that are away"));
+  hosts[0].initAway(0);
+  hosts[0].initTrainers(JobBoard::kMaxSlots + 1);
+  EXPECT_THAT(ErrorOf([&] { ReadRecord(written.asReader()); }),
+              HasSubstr("invalid: a report of a job has 4097 numbers of trainers"));
+  written.initHosts(JobBoard::kMaxHosts + 1);
+  EXPECT_THAT(ErrorOf([&] { ReadRecord(written.asReader()); }),
+              HasSubstr("invalid: a report of a job has 1025 hosts"));
+  written.setJobId(std::string(257, 'a'));
+  written.initHosts(0);
+  EXPECT_THAT(ErrorOf([&] { ReadRecord(written.asReader()); }),
+              HasSubstr("invalid: the job id has 257 bytes"));
 }
 
 TEST(JobReports, HaveTimesThatCanBe) {
