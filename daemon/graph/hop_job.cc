@@ -79,9 +79,11 @@ void HopJob::AddSeeds(wire::Session::HopParams::Reader params) {
 
 void HopJob::AddRules(wire::Session::HopParams::Reader params) {
   const GraphMeta& meta = partition_->meta();
-  CheckCount(params.getRules().size(), "sampling rules");
+  // Each call of getRules counts all rules against the limit of what may be visited.
+  const auto rules = params.getRules();
+  CheckCount(rules.size(), "sampling rules");
   size_t counts = 0;
-  for (auto in : params.getRules()) {
+  for (auto in : rules) {
     ReceivedRule received = ReadRule(in);
     RuleWork work{};
     work.applied = std::move(received.applied);
@@ -133,7 +135,7 @@ void HopJob::AddRules(wire::Session::HopParams::Reader params) {
     }
     work.first_slice = slices_.size();
     const size_t step = std::max(rule.fanout < 0 ? kMaxSliceSeeds / 4 : SliceSeeds(count, fanout),
-                                 count * params.getRules().size() / kMaxSlices);
+                                 count * rules.size() / kMaxSlices);
     copies_.Add((count + step - 1) / step * sizeof(Slice));
     for (size_t begin = 0; begin < count; begin += step) {
       slices_.push_back({false,

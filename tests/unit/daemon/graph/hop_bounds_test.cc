@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of what the daemon copies of a hop that is too large.
 #include <capnp/message.h>
+#include <capnp/serialize.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +15,7 @@
 #include "tests/unit/format/one_partition.h"
 #include "tests/unit/format/raw_graph_samples.h"
 #include "tests/unit/format/scratch_directory.h"
+#include "wire/tensor_stream.h"
 
 namespace graphd::testing {
 namespace {
@@ -71,6 +73,19 @@ TEST_F(HopBounds, ARequestHasABoundedNumberOfSlicesWhichAreCharged) {
     // A slice has at least the vectors of its edges.
     EXPECT_GT(account_->used(), seeds * 4 + job->num_slices() * 100);
   }
+}
+
+// A connection bounds what may be visited of a message, and each look at a list counts all of it.
+TEST_F(HopBounds, ManyRulesForFewSeedsAreWithinWhatMayBeVisitedOfAMessage) {
+  FillHop(10, 300);
+  const auto words = capnp::messageToFlatArray(*message_);
+  capnp::ReaderOptions limits;
+  limits.traversalLimitInWords = VisitLimit(words.asBytes().size());
+  capnp::FlatArrayMessageReader message(words, limits);
+  account_ = std::make_shared<MemoryAccount>("clients", SIZE_MAX / 2, "");
+  const HopJob job(partition_, indexes_, BufferPool::Create()->ChargedTo(account_),
+                   message.getRoot<wire::Session::HopParams>());
+  EXPECT_EQ(job.num_rules(), 300u);
 }
 
 TEST_F(HopBounds, SlicesForWhichThereIsNoMemoryAreRefused) {
