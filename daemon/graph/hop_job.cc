@@ -310,29 +310,32 @@ void HopJob::JoinSlices(RuleWork& work, SampledEdges<Id> Slice::*sampled) {
 }
 
 capnp::MessageSize HopJob::message_size() const {
-  return {std::min<uint64_t>(answer_bytes_ / 8 + 64, uint64_t{1} << 16) +
-              rules_.size() * (4 * AnswerWriter::kCopyBytes / 64 + 16) + rows_.size() * 4,
+  // An array by reference takes up to three words: a pointer and the two that it leads to.
+  constexpr size_t kRuleWords = 16, kRowWords = 4;
+  return {std::min<uint64_t>(answer_bytes_, AnswerArrays::kMaxCopied) / 8 + 64 +
+              rules_.size() * kRuleWords + rows_.size() * kRowWords,
           0};
 }
 
 void HopJob::Write(wire::Session::HopResults::Builder results, const AnswerWriter::Send& send) {
+  AnswerArrays arrays(*buffers_, capnp::Orphanage::getForMessageContaining(results), send);
   auto samples = results.initSamples(static_cast<kj::uint>(rules_.size()));
   for (kj::uint i = 0; i < samples.size(); i++) {
     auto out = samples[i];
     Joined& joined = *rules_[i].joined;
     out.setCountBytes(joined.count_width);
-    std::move(joined.counts)
-        .Finish([&](kj::uint n) { return out.initCounts(n); },
-                [&](auto orphan) { out.adoptCounts(kj::mv(orphan)); }, send);
-    std::move(joined.neighbors)
-        .Finish([&](kj::uint n) { return out.initNeighbors(n); },
-                [&](auto orphan) { out.adoptNeighbors(kj::mv(orphan)); }, send);
-    std::move(joined.ids)
-        .Finish([&](kj::uint n) { return out.initEdges(n); },
-                [&](auto orphan) { out.adoptEdges(kj::mv(orphan)); }, send);
-    std::move(joined.arrivals)
-        .Finish([&](kj::uint n) { return out.initArrivalKeys(n); },
-                [&](auto orphan) { out.adoptArrivalKeys(kj::mv(orphan)); }, send);
+    arrays.Put(
+        std::move(joined.counts), [&](kj::uint n) { return out.initCounts(n); },
+        [&](auto orphan) { out.adoptCounts(kj::mv(orphan)); });
+    arrays.Put(
+        std::move(joined.neighbors), [&](kj::uint n) { return out.initNeighbors(n); },
+        [&](auto orphan) { out.adoptNeighbors(kj::mv(orphan)); });
+    arrays.Put(
+        std::move(joined.ids), [&](kj::uint n) { return out.initEdges(n); },
+        [&](auto orphan) { out.adoptEdges(kj::mv(orphan)); });
+    arrays.Put(
+        std::move(joined.arrivals), [&](kj::uint n) { return out.initArrivalKeys(n); },
+        [&](auto orphan) { out.adoptArrivalKeys(kj::mv(orphan)); });
   }
   results.setEncoded(encoded_);
   auto rows = results.initRows(static_cast<kj::uint>(rows_.size()));

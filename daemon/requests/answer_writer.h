@@ -45,18 +45,73 @@ class AnswerWriter {
     if (bytes > 0) std::memcpy(next(), from, bytes);
     Advance(bytes);
   }
+  // Returns whether Finish copies the array.
+  bool is_small() const noexcept { return bytes_ <= kCopyBytes; }
   // Puts the array into the message: init(size) makes Data in the message to copy to, adopt(orphan)
   // takes Data by reference. One of them is called, or neither if there are no bytes.
   template <class Init, class Adopt>
   void Finish(Init&& init, Adopt&& adopt, const Send& send) && {
-    if (bytes_ > kCopyBytes) return adopt(send(std::move(buffer_), bytes_));
+    if (!is_small()) return adopt(send(std::move(buffer_), bytes_));
     if (bytes_ > 0)
       std::memcpy(init(static_cast<kj::uint>(bytes_)).begin(), buffer_.data(), bytes_);
   }
 
  private:
+  friend class AnswerArrays;
   PooledBuffer buffer_;
   size_t bytes_, at_ = 0;
+};
+
+// Puts any number of arrays into one answer. The message itself is memory that is charged to nobody
+// while the client does not read it, so only the first small arrays are copied into it. Further
+// ones are joined in pooled buffers, which the message sends by reference.
+class AnswerArrays {
+ public:
+  // The maximum number of bytes that are copied into the message.
+  static constexpr size_t kMaxCopied = size_t{128} << 10;
+
+  AnswerArrays(BufferPool& pool, capnp::Orphanage orphanage, const AnswerWriter::Send& send)
+      : pool_(pool), orphanage_(orphanage), send_(send) {}
+
+  // Does what AnswerWriter::Finish does.
+  template <class Init, class Adopt>
+  void Put(AnswerWriter&& array, Init&& init, Adopt&& adopt) {
+    if (array.is_small() && (copied_ += array.bytes()) > kMaxCopied)
+      return adopt(Join(std::move(array)));
+    std::move(array).Finish(init, adopt, send_);
+  }
+
+ private:
+  static constexpr size_t kJoinedBytes = size_t{256} << 10;
+
+  capnp::Orphan<capnp::Data> Join(AnswerWriter array) {
+    const size_t bytes = array.bytes_, whole = (bytes + 7) / 8 * 8;
+    if (bytes == 0) return orphanage_.newOrphan<capnp::Data>(0);
+    std::byte* const to = next_;
+    if (whole > left_) {
+      // If the account refused it here, the buffers that are in the message already would be kept
+      // as long as the connection. Each array has had a buffer of its own, which is returned now.
+      PooledBuffer buffer = pool_.GetAnyway(kJoinedBytes);
+      next_ = buffer.data() + whole;
+      left_ = buffer.capacity() - whole;
+      std::memcpy(buffer.data(), array.buffer_.data(), bytes);
+      // The first array keeps the buffer until the message, and with it every array, is written.
+      return send_(std::move(buffer), bytes);
+    }
+    next_ += whole;
+    left_ -= whole;
+    std::memcpy(to, array.buffer_.data(), bytes);
+    std::memset(to + bytes, 0, whole - bytes);
+    return orphanage_.referenceExternalData(
+        capnp::Data::Reader(reinterpret_cast<const kj::byte*>(to), bytes));
+  }
+
+  BufferPool& pool_;
+  const capnp::Orphanage orphanage_;
+  const AnswerWriter::Send& send_;
+  size_t copied_ = 0;
+  std::byte* next_ = nullptr;  // the free part of the last buffer
+  size_t left_ = 0;
 };
 
 }  // namespace graphd

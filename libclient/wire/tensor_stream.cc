@@ -17,7 +17,9 @@
 namespace graphd {
 namespace {
 
-constexpr uint32_t kMaxSegments = 512;  // Cap'n Proto's own limit
+// The maximum number of segments in a message that a server reads, which is Cap'n Proto's own
+// limit, and in one that a client reads: in an answer, each array may be a segment.
+constexpr uint32_t kMaxSegments = 512, kMaxAnswerSegments = 8192;
 
 // The first three bytes of a TLS connection, read as a number. They are the header of a handshake
 // record with version TLS 1.0, which clients of all versions send. In a message, the number of
@@ -99,6 +101,7 @@ TensorStream::TensorStream(kj::AsyncIoStream& stream, kj::AsyncCapabilityStream*
       takes_descriptors_(capability_stream != nullptr && !is_server),
       pool_(std::move(pool)),
       max_message_bytes_(max_message_bytes),
+      max_segments_(is_server ? kMaxSegments : kMaxAnswerSegments),
       admitted_message_bytes_(is_server ? kMaxUnattachedMessage : max_message_bytes),
       read_ahead_(is_server ? kUnattachedReadAhead : kUnlimited),
       max_unfinished_(is_server ? kUnattachedUnfinished : INT64_MAX),
@@ -211,7 +214,7 @@ kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> TensorStream::tryReadMessage(
                    "the peer speaks TLS, which needs keys here, too (--keys)");
         KJ_REQUIRE(std::memcmp(in.head, kSecretMagic.data(), sizeof in.head) != 0,
                    "the peer has a shared secret, which is needed here, too (--secret)");
-        KJ_REQUIRE(in.head[0] < kMaxSegments, "message with too many segments");
+        KJ_REQUIRE(in.head[0] < max_segments_, "message with too many segments");
         const uint32_t more = in.head[0];                      // segments after the first
         in.table = kj::heapArray<uint32_t>((more + 1) & ~1u);  // padded to a word
         return stream_.read(in.table.begin(), in.table.size() * sizeof(uint32_t))

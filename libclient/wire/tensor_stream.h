@@ -198,6 +198,7 @@ class TensorStream final : public capnp::MessageStream {
   LoopTurns* turns_ = nullptr;
   JobShare share_;  // set with turns_
   const size_t max_message_bytes_;
+  const uint32_t max_segments_;
   size_t admitted_message_bytes_, read_ahead_;
   int64_t unfinished_ = 0, max_unfinished_;
   size_t writes_ = 0;  // writes under way, for which the next answer waits

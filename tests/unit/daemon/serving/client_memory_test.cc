@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <fstream>
 #include <functional>
 #include <numeric>
@@ -17,6 +18,7 @@
 #include "base/file.h"
 #include "base/strings.h"
 #include "graphd/dist_graph.h"
+#include "tests/support/raw_client.h"
 #include "tests/support/sanitizers.h"
 #include "tests/support/served_graph_fixture.h"
 #include "wire/connection.h"
@@ -30,7 +32,17 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 // The growth of the daemon that the tests allow for the 128 MiB of --peer_memory.
 constexpr uint64_t kMostGrowth = (kSanitized ? 6 : 1) * 128 * kMiB;
 constexpr int64_t kNodes = 60000;
-constexpr uint16_t kSliceMethod = 2, kCheckpointsMethod = 20;
+constexpr uint16_t kHopMethod = 0, kSliceMethod = 2, kCheckpointsMethod = 20;
+
+// Asks for an edge of each of the first nodes, once for each rule.
+void FillHop(uint32_t seeds, uint32_t rules, wire::Session::HopParams::Builder hop) {
+  auto ids = hop.initSeeds(1)[0].initIds(seeds * sizeof(uint32_t));
+  for (uint32_t i = 0; i < seeds; i++) std::memcpy(ids.begin() + i * sizeof i, &i, sizeof i);
+  for (auto rule : hop.initRules(rules)) {
+    rule.setFanout(1);
+    rule.setEdgeIds(true);
+  }
+}
 
 // A client that writes messages of the protocol, and reads answers only when it wants to.
 class SilentClient {
@@ -126,7 +138,7 @@ class SilentClient {
 
 class ClientMemory : public ::testing::Test {
  protected:
-  explicit ClientMemory(std::vector<std::string> options = {})
+  explicit ClientMemory(std::vector<std::string> options = {}, const std::string& memory = "128MiB")
       : served_(
             [] {
               EdgeList edges;
@@ -136,7 +148,7 @@ class ClientMemory : public ::testing::Test {
             }(),
             {{0}}, 1,
             [&] {
-              options.insert(options.end(), {"--peer_memory", "128MiB"});
+              options.insert(options.end(), {"--peer_memory", memory});
               return options;
             }()) {}
   uint64_t ResidentBytes() {
@@ -163,6 +175,11 @@ class ClientMemory : public ::testing::Test {
   }
 
   ServedGraphFixture served_;
+};
+
+class HopMemory : public ClientMemory {
+ protected:
+  HopMemory() : ClientMemory({}, "1GiB") {}
 };
 
 TEST_F(ClientMemory, MessagesThatNeverEndAreBoundedAndTheirMemoryIsGivenBack) {
@@ -205,6 +222,47 @@ TEST_F(ClientMemory, AnswersThatNobodyReadsAreBoundedAndTheirMemoryIsGivenBack) 
     ReadAsATrainer();
   }
   ExpectSoonAtMost(before + 24 * kMiB);
+}
+
+TEST_F(ClientMemory, AnswersOfManySmallArraysThatNobodyReadsAreBounded) {
+  ReadAsATrainer();
+  const uint64_t before = ResidentBytes();
+  const auto client = Attach("greedy");
+  const auto ask = [&client] {
+    return client->Call<wire::Session::HopParams>(kHopMethod,
+                                                  [](auto hop) { FillHop(4000, 120, hop); });
+  };
+  for (int call = 0; call < 60 && ask(); call++) {
+    ::usleep(50'000);
+  }
+  ReadAsATrainer();
+  EXPECT_LT(ResidentBytes(), before + kMostGrowth);
+}
+
+// Large arrays and, if there are many, small ones are segments of the message.
+TEST_F(HopMemory, AHopWithHundredsOfRulesIsAnswered) {
+  constexpr uint32_t kRules = 300;
+  RawClient client(served_.socket_path(0), "wide");
+  for (const uint32_t seeds : {5000u, 1000u}) {
+    auto request = client.session().hopRequest();
+    FillHop(seeds, kRules, request);
+    const auto answer =
+        client.Wait(request.send().then([](auto&& response) { return std::move(response); }));
+    const auto samples = answer.getSamples();
+    ASSERT_EQ(samples.size(), kRules);
+    for (const auto sample : samples) {
+      ASSERT_EQ(sample.getCounts().size(), seeds);
+      ASSERT_EQ(sample.getNeighbors().size(), seeds * sizeof(uint32_t));
+      const auto edges = sample.getEdges();
+      ASSERT_EQ(edges.size(), seeds * sizeof(uint32_t));
+      // Each node has one edge, and edges are numbered by destination.
+      for (uint32_t i = 0; i < seeds; i++) {
+        uint32_t edge = 0;
+        std::memcpy(&edge, edges.begin() + i * sizeof edge, sizeof edge);
+        ASSERT_EQ(edge, i);
+      }
+    }
+  }
 }
 
 TEST_F(ClientMemory, ErrorsAboutLongNamesThatNobodyReadsAreBounded) {
