@@ -25,16 +25,19 @@ constexpr size_t kMostArrays = 2000;
 
 constexpr size_t kMostPath = 4096;
 
+constexpr const char* kSwitch = "switch the graph";
+
 // The interface of a switch that an operator prepares. If the interface or the connection ends
 // before the switch is committed, the switch is given up.
 class GraphSwitchService final : public wire::GraphSwitch::Server {
  public:
-  explicit GraphSwitchService(std::shared_ptr<GraphSwitch> prepared)
-      : prepared_(std::move(prepared)) {}
+  GraphSwitchService(std::shared_ptr<GraphSwitch> prepared, OperatorCalls calls)
+      : prepared_(std::move(prepared)), calls_(std::move(calls)) {}
 
  protected:
   kj::Promise<void> progress(ProgressContext context) override {
     return AsKj([&]() -> kj::Promise<void> {
+      calls_.Begin(kSwitch);
       const SwitchProgress progress = prepared_->Progress();
       context.getResults().setReady(progress.ready);
       context.getResults().setDone(progress.done);
@@ -45,6 +48,7 @@ class GraphSwitchService final : public wire::GraphSwitch::Server {
   // The call is answered by the switcher's thread, which waits for the disk.
   kj::Promise<void> commit(CommitContext context) override {
     return AsKj([&]() -> kj::Promise<void> {
+      calls_.Begin(kSwitch);
       auto pair = kj::newPromiseAndCrossThreadFulfiller<Switched>();
       // The fulfiller is behind a shared pointer, because std::function requires that it can be
       // copied.
@@ -67,6 +71,7 @@ class GraphSwitchService final : public wire::GraphSwitch::Server {
 
  private:
   const std::shared_ptr<GraphSwitch> prepared_;
+  const OperatorCalls calls_;
 };
 
 std::string CheckedText(const char* what, capnp::Text::Reader text) {
@@ -93,7 +98,7 @@ std::string InParentheses(const std::string& reason) {
 template <class Call>
 kj::Promise<void> ControlService::IfOperator(const char* action, Call&& call) {
   try {
-    context_.access.Require(peer_, Role::kOperator, action);
+    calls_.Begin(action);
     return call();
   } catch (const Error& error) {
     return ToKj(error);
@@ -102,7 +107,8 @@ kj::Promise<void> ControlService::IfOperator(const char* action, Call&& call) {
 
 std::string ControlService::NameOf(capnp::Text::Reader by) const {
   const std::string name = CheckedText("operator's name", by);
-  const std::string user = peer_.uid ? StrCat("uid ", *peer_.uid) : "an unknown user";
+  const std::string user =
+      calls_.peer().uid ? StrCat("uid ", *calls_.peer().uid) : "an unknown user";
   return name.empty() ? user : StrCat(name, " (", user, ")");
 }
 
@@ -116,7 +122,7 @@ kj::Promise<void> ControlService::drain(DrainContext context) {
     const bool changed = context_.jobs.SetDrained(std::move(drained));
     context.getResults().setChanged(changed);
     if (changed) {
-      LogInfo({.peer = peer_.LogName(), .op = "drain"}, by,
+      LogInfo({.peer = calls_.peer().LogName(), .op = "drain"}, by,
               params.getOn() ? " drains this server: new jobs are refused"
                              : " ends the drain: new jobs are taken again",
               InParentheses(reason));
@@ -132,7 +138,8 @@ kj::Promise<void> ControlService::endJob(EndJobContext context) {
     const std::string why = StrCat("job ", job, " was ended by ", NameOf(params.getBy()),
                                    InParentheses(CheckedText("reason", params.getReason())));
     const size_t members = context_.jobs.End(job, why);
-    LogInfo({job, peer_.LogName(), "end_job"}, why, "; it had ", members, " connections here");
+    LogInfo({job, calls_.peer().LogName(), "end_job"}, why, "; it had ", members,
+            " connections here");
     context.getResults().setMembers(static_cast<uint32_t>(members));
     return kj::READY_NOW;
   });
@@ -150,7 +157,7 @@ kj::Promise<void> ControlService::setLogLevel(SetLogLevelContext context) {
     if (!info_.set_log_level) Throw(ErrorCode::kUnavailable, "this graphd has no log level to set");
     const std::string by = NameOf(params.getBy());
     // The old level may hide the first line; the second one is then written under the new level.
-    const LogFields fields{.peer = peer_.LogName(), .op = "set_log_level"};
+    const LogFields fields{.peer = calls_.peer().LogName(), .op = "set_log_level"};
     LogInfo(fields, by, " sets the log level to ", name);
     const LogLevel before = info_.set_log_level(*level);
     if (before > LogLevel::kInfo) {
@@ -210,7 +217,7 @@ kj::Promise<void> ControlService::memory(MemoryContext context) {
 }
 
 kj::Promise<void> ControlService::prepareSwitch(PrepareSwitchContext context) {
-  return IfOperator("switch the graph", [&]() -> kj::Promise<void> {
+  return IfOperator(kSwitch, [&]() -> kj::Promise<void> {
     if (!info_.prepare_switch) {
       Throw(ErrorCode::kUnavailable, "this graphd can't switch to another graph");
     }
@@ -223,7 +230,8 @@ kj::Promise<void> ControlService::prepareSwitch(PrepareSwitchContext context) {
     }
     request.id = CheckedText("version's id", params.getId());
     request.by = NameOf(params.getBy());
-    context.getResults().setSwitch(kj::heap<GraphSwitchService>(info_.prepare_switch(request)));
+    context.getResults().setSwitch(
+        kj::heap<GraphSwitchService>(info_.prepare_switch(request), calls_));
     return kj::READY_NOW;
   });
 }

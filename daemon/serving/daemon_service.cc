@@ -15,10 +15,8 @@
 namespace graphd {
 namespace {
 
-// A connection is closed if it makes no first call within the first time or, unless it has
-// attached, no further call within the second time.
+// A connection is closed if it makes no first call within this time.
 constexpr double kFirstCallSeconds = 10;
-constexpr double kMaxIdleSeconds = 600;
 // While an answer waits to be written, the connection reads no further calls. But calls that wait
 // for a pool have no answer yet, so any number of them would be read. Beyond this number, a call of
 // `status` is therefore refused at once.
@@ -115,7 +113,7 @@ void DaemonService::CheckDescriptors(const ServedGraph& graph) {
 
 bool DaemonService::is_idle() const {
   if (attached_) return false;
-  return SecondsSince(last_call_) > (called_ ? kMaxIdleSeconds : kFirstCallSeconds);
+  return SecondsSince(*last_call_) > (called_ ? info_.max_idle_seconds : kFirstCallSeconds);
 }
 
 bool DaemonService::has_lost_access() const {
@@ -124,7 +122,7 @@ bool DaemonService::has_lost_access() const {
 
 void DaemonService::NoteCall() {
   called_ = true;
-  last_call_ = Clock::now();
+  *last_call_ = Clock::now();
 }
 
 void DaemonService::Stay() {
@@ -255,7 +253,8 @@ kj::Promise<void> DaemonService::control(ControlContext context) {
     }
     context_.access.Require(peer_, Role::kOperator, "control this server");
     Stay();
-    context.getResults().setControl(kj::heap<ControlService>(context_, info_, peer_));
+    OperatorCalls calls(context_.access, peer_, [last = last_call_] { *last = Clock::now(); });
+    context.getResults().setControl(kj::heap<ControlService>(context_, info_, std::move(calls)));
     return kj::READY_NOW;
   } catch (const Error& error) {
     return ToKj(error);

@@ -78,8 +78,11 @@ class DaemonService final : public wire::Daemon::Server {
   };
   static Ending NewEnding();
   Ending ended_ = NewEnding();
-  Clock::time_point last_call_ = Clock::now();  // initially, the time of the connection
-  int statuses_ = 0;                            // calls of `status` that are not answered yet
+  // The time of the last call, initially that of the connection. Capabilities that the client has
+  // got set it, too, and may live longer than this service.
+  const std::shared_ptr<Clock::time_point> last_call_ =
+      std::make_shared<Clock::time_point>(Clock::now());
+  int statuses_ = 0;  // calls of `status` that are not answered yet
   bool called_ = false;
   bool attached_ = false;  // one session per connection, so that its limits hold
 };

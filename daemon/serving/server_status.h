@@ -28,6 +28,8 @@ struct DaemonInfo {
   // The time after which a peer that has not read all of an answer is disconnected, because the
   // unread answer occupies memory. A reload may change it.
   std::atomic<std::chrono::seconds> write_timeout{std::chrono::seconds(600)};
+  // A connection that has not attached is closed if it makes no further call within this time.
+  double max_idle_seconds = 600;
   std::function<void(double seconds)> request_stop;
   // Sets the level of the log, and returns the previous one. Any thread may call it.
   std::function<LogLevel(LogLevel level)> set_log_level;

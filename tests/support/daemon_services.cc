@@ -138,6 +138,10 @@ UniqueFd DaemonServices::Input::Connect(const Peer& peer, bool may_stay) {
   return mine;
 }
 
+bool DaemonServices::Input::IsIdle(size_t which) {
+  return served_.at(which)->served.service().is_idle();
+}
+
 bool DaemonServices::Input::EndConnection(size_t which, int rounds) {
   if (served_.empty()) return false;
   kj::WaitScope& scope = services_.io_.waitScope;

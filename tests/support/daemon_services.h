@@ -64,6 +64,8 @@ class DaemonServices {
     // others: after as many rounds of the event loop, whatever the services do at that moment.
     // Returns whether the client had attached.
     bool EndConnection(size_t which, int rounds);
+    // Returns whether the daemon should close an open connection, because its client is idle.
+    bool IsIdle(size_t which);
     // Returns a text that is different for each input of this process, and has always the same
     // length. It belongs into the names of jobs, whose pushes the store remembers.
     const std::string& unique() const noexcept { return unique_; }

@@ -174,6 +174,34 @@ TEST_F(Reload, AttachedClientsWithoutTheirRightAreDisconnected) {
   EXPECT_THAT(said, AllOf(StartsWith("error: "), Not(HasSubstr("may not"))));
 }
 
+TEST_F(Reload, AnOperatorWithoutTheRightCanNotCommitAPreparedSwitch) {
+  Serve("allow_operate = [\"user:65534\"]\n");
+  std::promise<void> prepared, demoted;
+  std::string said;
+  std::thread operator_thread([&] {  // a client lives on one thread
+    said = AsNobody([&] {
+      const auto client = ControlClient::ConnectUnix(served_->socket_path(0), kReloadLimit);
+      client->PrepareSwitch("", "another", "bob@host-1");
+      while (!client->ProgressOfSwitch().ready) ::usleep(5000);
+      prepared.set_value();
+      demoted.get_future().wait();
+      try {
+        static_cast<void>(client->ProgressOfSwitch());
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kDenied) << error.what();
+      }
+      client->CommitSwitch();
+      return std::string("committed");
+    });
+  });
+  EXPECT_EQ(prepared.get_future().wait_for(kReloadLimit), std::future_status::ready);
+  Write("");
+  DoReload();
+  demoted.set_value();
+  operator_thread.join();
+  EXPECT_THAT(said, HasSubstr("may not switch the graph"));
+}
+
 TEST_F(Reload, AFaultyFileChangesNothingAndIsNamedWithLineAndKey) {
   Serve("log_level = \"info\"\n");
   const auto expect_refused = [&](const std::string& text, const std::string& code, int line,

@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "tests/support/call_script.h"
 #include "tests/support/daemon_services.h"
+#include "wire/control.capnp.h"
 
 namespace graphd::testing {
 namespace {
@@ -67,6 +70,34 @@ TEST(ServedConnection, DoesNotAttachWhenItGivesWay) {
       daemon.Connect(DaemonServices::PeerOfRole(Role::kReader, true), /*may_stay=*/false);
   EXPECT_THAT(AnswersTo(AttachAndCall("a" + daemon.unique()), client, services),
               HasSubstr("[graphd:unavailable] this graphd closes the connection to make room"));
+}
+
+// `graphctl server switch` calls nothing else for as long as a graph is loaded.
+TEST(ServedConnection, IsNotIdleWhileItsClientCallsACapability) {
+  constexpr uint16_t kControl = 4, kRequests = 4;
+  DaemonServices services;
+  DaemonServices::Input daemon(services);
+  const UniqueFd client = daemon.Connect(DaemonServices::PeerOfRole(Role::kOperator, true));
+  CallScript script;
+  script.CallDaemon<wire::Daemon::ControlParams>(
+      kControl, [](auto params) { WriteHello(params.initHello()); });
+  const uint32_t control = script.last_question();
+  EXPECT_THAT(AnswersTo(script.TakeBytes(), client, services), Not(HasSubstr("[graphd:")));
+  const auto asked = Clock::now();
+  ::usleep(1'500'000);
+  daemon.info().max_idle_seconds = 1;
+  EXPECT_TRUE(daemon.IsIdle(0));
+  // The limit is shorter than the time since `asked`, so that only later calls count. If this
+  // process stops for a second, a call is too old as well, so there are several attempts.
+  bool idle = true;
+  for (int attempt = 0; idle && attempt < 20; attempt++) {
+    daemon.info().max_idle_seconds = SecondsSince(asked) - 0.5;
+    script.CallAnswer<wire::Control::RequestsParams>(capnp::typeId<wire::Control>(), kRequests,
+                                                     control, [](auto) {});
+    EXPECT_THAT(AnswersTo(script.TakeBytes(), client, services), Not(HasSubstr("[graphd:")));
+    idle = daemon.IsIdle(0);
+  }
+  EXPECT_FALSE(idle);
 }
 
 // A trainer that waits for another one, which never comes.
