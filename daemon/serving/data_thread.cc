@@ -15,6 +15,7 @@
 namespace graphd {
 namespace {
 
+// The longest pause between two checks, after which an idle client and one without its right go.
 constexpr auto kIdleCheck = 1 * kj::SECONDS;
 // The cost of a step of a TLS handshake, which takes some 0.2 ms, and of opening and closing a
 // connection.
@@ -28,10 +29,9 @@ JobShare ShareOf(const Peer& peer) { return LoopTurns::ShareOfStrangers(peer.Sou
 kj::Promise<void> WhenUseless(kj::Timer& timer, ServedConnection& served, std::string peer,
                               const DaemonInfo& info, int socket) {
   const std::chrono::seconds write_timeout = info.write_timeout.load(std::memory_order_relaxed);
-  // The check is made every twentieth of the timeout, so that the limit is exact enough.
+  // The check is made every twentieth of the timeout at least, so that the limit is exact enough.
   const auto stall_check = std::max<int64_t>(write_timeout.count() * 50, 50) * kj::MILLISECONDS;
-  const auto pause =
-      served.service().is_attached() ? stall_check : std::min(stall_check, kIdleCheck);
+  const auto pause = std::min(stall_check, kIdleCheck);
   return timer.afterDelay(pause).then([&timer, &served, peer = std::move(peer), &info, socket,
                                        write_timeout]() mutable -> kj::Promise<void> {
     if (served.service().is_idle()) return kj::READY_NOW;
