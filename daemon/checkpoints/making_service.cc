@@ -28,7 +28,10 @@ kj::Promise<void> MakingService::hold(HoldContext context) {
   options.holder = StrCat("job ", context_.job, " (", context_.requests->peer().text, ")");
   RequestPtr request = context_.requests->Begin("checkpoint hold");
   request->SetState(RequestState::kWaitsToHold);
-  return AwaitTurnToHold().then([this, context, options, request]() mutable {
+  // The wait for its turn counts towards the client's CallLimit, too.
+  auto count = AsKj([&] { return context_.requests->calls().Enter(); });
+  auto turn = AwaitTurnToHold().attach(kj::mv(count));
+  return turn.then([this, context, options, request]() mutable {
     return context_.RunOnSaves(request, context,
                                [making = making_, options] { making->Hold(options); });
   });

@@ -4,15 +4,18 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/failure.h"
 #include "base/strings.h"
 #include "client/link/control.h"
+#include "daemon/requests/call_limit.h"
 #include "graphd/dist_graph.h"
 #include "graphd/dist_tensor.h"
 #include "tests/support/raw_client.h"
@@ -40,14 +43,16 @@ class PacedHolds : public ::testing::Test {
     tensor.Add(std::vector<int64_t>{0}, one);
     return SecondsSince(start);
   }
-  // Begins a checkpoint and holds pushes. The hold ends with the object that is returned.
-  static wire::Making::Client Hold(RawClient& client, const std::string& name) {
+  static wire::Making::Client Prepare(RawClient& client, const std::string& name) {
     auto service = client.session().checkpointsRequest().send().getService();
     auto prepare = service.prepareRequest();
     prepare.setName(name);
     prepare.setId(name);
-    wire::Making::Client making =
-        client.Wait(prepare.send().then([](auto&& answer) { return answer.getMaking(); }));
+    return client.Wait(prepare.send().then([](auto&& answer) { return answer.getMaking(); }));
+  }
+  // Begins a checkpoint and holds pushes. The hold ends with the object that is returned.
+  static wire::Making::Client Hold(RawClient& client, const std::string& name) {
+    wire::Making::Client making = Prepare(client, name);
     client.Wait(making.holdRequest().send().ignoreResult());
     return making;
   }
@@ -117,6 +122,35 @@ TEST_F(PacedHolds, HoldingAgainAndAgainLeavesTimeForPushes) {
   stop = true;
   holder.join();
   EXPECT_GT(added, 100);
+}
+
+TEST_F(PacedHolds, ThoseThatWaitForTheirTurnCountTowardsTheLimitOfCalls) {
+  const DistTensor tensor = MakeTensor();
+  RawClient client(served_.socket_path(0), "holder");
+  const auto first = Hold(client, "first");
+  SecondsToAddOne(tensor);  // waits five seconds, and the job's next hold waits for ten
+  auto next = Prepare(client, "next");
+  std::vector<kj::Promise<void>> holds;
+  for (int i = 0; i <= CallLimit::kMost; i++) {
+    holds.push_back(next.holdRequest().send().ignoreResult());
+  }
+  try {
+    client.Wait(kj::mv(holds.back()));
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kOverloaded) << error.what();
+  }
+  // The others still wait. A client of another thread looks, because this one has an event loop.
+  std::future<std::ptrdiff_t> waiting = std::async(std::launch::async, [&] {
+    const auto requests =
+        ControlClient::ConnectUnix(served_.socket_path(0), std::chrono::seconds(20))
+            ->Requests(1000)
+            .requests;
+    return std::count_if(requests.begin(), requests.end(), [](const RequestStatus& each) {
+      return each.state == "waits until a checkpoint may hold changes again";
+    });
+  });
+  EXPECT_EQ(waiting.get(), CallLimit::kMost);
 }
 
 }  // namespace
