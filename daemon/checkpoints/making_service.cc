@@ -23,6 +23,7 @@ MakingService::~MakingService() {
 }
 
 kj::Promise<void> MakingService::hold(HoldContext context) {
+  AsKj([&] { Require(); });
   store::HoldOptions options;
   options.job = context_.job;
   options.holder = StrCat("job ", context_.job, " (", context_.requests->peer().text, ")");
@@ -47,6 +48,7 @@ kj::Promise<void> MakingService::AwaitTurnToHold() {
 }
 
 kj::Promise<void> MakingService::take(TakeContext context) {
+  AsKj([&] { Require(); });
   auto bytes = std::make_shared<uint64_t>(0);
   return context_.RunOnSaves(
       context_.requests->Begin("checkpoint take"), context,
@@ -61,6 +63,7 @@ kj::Promise<void> MakingService::take(TakeContext context) {
 }
 
 kj::Promise<void> MakingService::addFile(AddFileContext context) {
+  AsKj([&] { Require(); });
   auto params = context.getParams();
   const auto data = params.getData();
   auto copy = std::make_shared<PooledBuffer>(
@@ -73,6 +76,7 @@ kj::Promise<void> MakingService::addFile(AddFileContext context) {
 }
 
 kj::Promise<void> MakingService::commit(CommitContext context) {
+  AsKj([&] { Require(); });
   return context_.RunOnSaves(
       context_.requests->Begin("checkpoint commit"), context,
       [making = making_,

@@ -25,6 +25,8 @@ class MakingService final : public wire::Making::Server {
   kj::Promise<void> commit(CommitContext context) override;
 
  private:
+  // Throws Error(kDenied) if a reload has taken away the client's right to make checkpoints.
+  void Require() const { context_.requests->Require(Role::kWriter, "make checkpoints"); }
   // Returns a promise that is fulfilled when the job may hold pushes again (a job may not hold them
   // all the time).
   kj::Promise<void> AwaitTurnToHold();

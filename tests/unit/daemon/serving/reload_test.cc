@@ -16,6 +16,7 @@
 #include "client/link/control.h"
 #include "graphd/dist_graph.h"
 #include "tests/support/become_user.h"
+#include "tests/support/raw_client.h"
 #include "tests/support/served_graph_fixture.h"
 
 namespace graphd::testing {
@@ -202,6 +203,41 @@ TEST_F(Reload, AnOperatorWithoutTheRightCanNotCommitAPreparedSwitch) {
   demoted.set_value();
   operator_thread.join();
   EXPECT_THAT(said, HasSubstr("may not switch the graph"));
+}
+
+TEST_F(Reload, AWriterWithoutTheRightCanNotGoOnWithACheckpoint) {
+  Serve("allow_write = [\"user:65534\"]\n");
+  std::promise<void> prepared, demoted;
+  std::thread writer([&] {  // a client lives on one thread
+    AsNobody([&] {
+      RawClient client(served_->socket_path(0), "job");
+      auto prepare = client.session().checkpointsRequest().send().getService().prepareRequest();
+      prepare.setName("late");
+      prepare.setId("late");
+      wire::Making::Client making =
+          client.Wait(prepare.send().then([](auto&& answer) { return answer.getMaking(); }));
+      prepared.set_value();
+      demoted.get_future().wait();
+      const auto expect_denied = [&](auto&& request) {
+        try {
+          client.Wait(request.send().ignoreResult());
+          ADD_FAILURE() << "no error";
+        } catch (const Error& error) {
+          EXPECT_THAT(error.what(), HasSubstr("may not make checkpoints"));
+        }
+      };
+      expect_denied(making.holdRequest());
+      expect_denied(making.takeRequest());
+      expect_denied(making.addFileRequest());
+      expect_denied(making.commitRequest());
+      return std::string();
+    });
+  });
+  EXPECT_EQ(prepared.get_future().wait_for(kReloadLimit), std::future_status::ready);
+  Write("allow_read = [\"user:65534\"]\n");
+  DoReload();
+  demoted.set_value();
+  writer.join();
 }
 
 TEST_F(Reload, AFaultyFileChangesNothingAndIsNamedWithLineAndKey) {
