@@ -62,7 +62,6 @@ bool TlsKeys::Refresh() {
   if (keys == keys_version_ && revoked == revoked_version_) return false;
   auto next = std::make_shared<TlsCredentials>(*Current());
   if (revoked != revoked_version_) {
-    revoked_version_ = std::move(revoked);
     try {
       if (directory_.Has("revoked")) {
         next->revoked = ReadRevoked();
@@ -72,8 +71,13 @@ bool TlsKeys::Refresh() {
         LogWarning(directory_.PathOf("revoked"),
                    " has vanished; the certificates that it named stay revoked until a restart");
       }
+      revoked_version_ = std::move(revoked);
     } catch (const Error& error) {
-      LogError(error.what(), " (the list read before stays in force)");
+      // There may be no descriptor at this moment, so the next call reads the list again.
+      if (revoked != failed_revoked_version_) {
+        LogError(error.what(), " (the list read before stays in force)");
+      }
+      failed_revoked_version_ = std::move(revoked);
     }
   }
   if (keys != keys_version_) {

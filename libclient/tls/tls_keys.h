@@ -24,7 +24,7 @@ class TlsKeys {
   // Reads changed files again, and returns whether there were any. If changed keys can't be used,
   // the old ones stay in use; an error is logged if the next call can't use the same files either.
   // If the list of revoked certificates can't be used or has vanished, the old list stays in force,
-  // and this is logged at once.
+  // and this is logged once. Each call tries again to use a list that is there.
   bool Refresh();
 
  private:
@@ -38,6 +38,8 @@ class TlsKeys {
   Mutex refreshing_;  // one thread at a time reads files
   Version keys_version_ GRAPHD_GUARDED_BY(refreshing_);
   Version revoked_version_ GRAPHD_GUARDED_BY(refreshing_);
+  // The list that could not be used and was logged.
+  Version failed_revoked_version_ GRAPHD_GUARDED_BY(refreshing_);
   Version failed_version_ GRAPHD_GUARDED_BY(refreshing_);  // keys that one call could not use
   mutable Mutex mutex_;
   std::shared_ptr<const TlsCredentials> current_ GRAPHD_GUARDED_BY(mutex_);

@@ -11,6 +11,7 @@
 
 #include "base/strings.h"
 #include "graphd/error.h"
+#include "tests/support/no_descriptors.h"
 #include "tests/unit/tls/test_keys.h"
 
 namespace graphd::testing {
@@ -52,6 +53,20 @@ TEST(KeysOfAServer, AreReadAgainWhenTheyChange) {
   EXPECT_TRUE(server.Refresh());
   EXPECT_NE(server.Current()->context, first->context);
   EXPECT_EQ(server.Current()->revoked->names().size(), 1U);
+}
+
+TEST(KeysOfAServer, ARevocationThatCanNotBeReadAtOnceIsReadLater) {
+  TestKeys keys("products");
+  TlsKeys server(keys.Directory("server"), "products", TlsSide::kServer);
+  keys.Revoke("server", "trainer");
+  {
+    const NoDescriptors shortage;
+    server.Refresh();
+  }
+  EXPECT_EQ(server.Current()->revoked->names().size(), 0U);
+  EXPECT_TRUE(server.Refresh());
+  EXPECT_EQ(server.Current()->revoked->names().size(), 1U);
+  EXPECT_FALSE(server.Refresh());
 }
 
 // A process that is killed while it replaces the pair leaves files in one of these states.
