@@ -27,6 +27,8 @@ namespace {
 constexpr int kBacklog = 1024;
 // The connections that are accepted before the event loop looks for other events.
 constexpr int kAcceptedAtOnce = 64;
+// The pause after a failure.
+constexpr auto kPause = 100 * kj::MILLISECONDS;
 
 // Sets the options of an accepted TCP connection.
 void SetTcpOptions(int fd) {
@@ -166,7 +168,14 @@ kj::Promise<void> Listener::Accept(kj::UnixEventPort& events,
   auto observer = kj::heap<kj::UnixEventPort::FdObserver>(
       events, fd_.get(), kj::UnixEventPort::FdObserver::OBSERVE_READ);
   auto& reference = *observer;
-  return Loop(events, reference, std::move(accepted)).attach(kj::mv(observer));
+  return kj::evalNow([&] { return Loop(events, reference, accepted); })
+      .attach(kj::mv(observer))
+      .catch_([this, &events, accepted](kj::Exception&& exception) {
+        LogError("accepting on ", text(),
+                 " has failed and begins again: ", exception.getDescription().cStr());
+        return events.getTimer().afterDelay(kPause).then(
+            [this, &events, accepted] { return Accept(events, accepted); });
+      });
 }
 
 kj::Promise<void> Listener::Loop(kj::UnixEventPort& events, kj::UnixEventPort::FdObserver& observer,
@@ -192,7 +201,7 @@ kj::Promise<void> Listener::Loop(kj::UnixEventPort& events, kj::UnixEventPort::F
     } else if (errno != EINTR && errno != ECONNABORTED) {
       // There are no descriptors or no memory left. New connections wait in the backlog meanwhile.
       LogWarning("can't accept on ", text(), ": ", std::strerror(errno));
-      return again(events.getTimer().afterDelay(100 * kj::MILLISECONDS));
+      return again(events.getTimer().afterDelay(kPause));
     }
   }
   // A timer fires only after the event loop has looked for events.

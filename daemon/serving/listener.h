@@ -53,7 +53,8 @@ class Listener {
   uint16_t port() const noexcept { return address_.port; }
   std::string text() const { return address_.text(); }  // "127.0.0.1:30050", or the path
 
-  // Calls `accepted` with each new connection, until the promise is dropped.
+  // Calls `accepted` with each new connection, until the promise is dropped. A failure is logged,
+  // and accepting begins again.
   kj::Promise<void> Accept(kj::UnixEventPort& events, std::function<void(UniqueFd, Peer)> accepted);
 
  private:
