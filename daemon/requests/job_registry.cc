@@ -134,7 +134,11 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Add(JobMember member, cons
           "this graphd takes no jobs, because it is stopping; start it again, or wait for its "
           "restart");
   const uint64_t key = next_key_++;
-  if (member.job_id.empty()) member.job_id = StrCat("anonymous-", key);
+  // A client can attach under the names that jobs without one would get next.
+  for (uint64_t number = key; member.job_id.empty(); number = next_key_++) {
+    std::string name = StrCat("anonymous-", number);
+    if (!ended_.contains(name) && Remembered(name) == nullptr) member.job_id = std::move(name);
+  }
   auto found = jobs_.find(member.job_id);
   const bool is_trainer = member.role == JobRole::kTrainer;
   if (member.role != JobRole::kLauncher && (member.rank < 0 || member.rank >= member.world_size)) {

@@ -70,6 +70,24 @@ TEST_F(JobRegistryTest, RefusesOnlyNewJobsWhileItIsDrained) {
   EXPECT_EQ(Refusal("late"), "no error");
 }
 
+TEST_F(JobRegistryTest, AJobWithoutANameGetsOneThatNobodyHas) {
+  std::vector<std::unique_ptr<JobRegistry::Membership>> others;
+  // Each job takes two numbers, so that the jobs below would get names from 121 on.
+  for (int i = 130; i < 150; i++) others.push_back(Join(StrCat("anonymous-", i)));
+  for (int i = 150; i < 170; i++) Join(StrCat("anonymous-", i));  // these are remembered
+  for (int i = 170; i < 190; i++) {
+    Join(StrCat("anonymous-", i));
+    registry_.End(StrCat("anonymous-", i), "an operator has ended it");
+  }
+  JobMember member;
+  member.world_size = 1;
+  for (int i = 0; i < 40; i++) {
+    // Another user than that of the jobs above.
+    others.push_back(registry_.Join(member, {true, 1, 2000, {}, "unix"}, {}));
+  }
+  EXPECT_EQ(registry_.num_jobs(), 60u);
+}
+
 TEST_F(JobRegistryTest, RefusesMoreMembersOfAJobThanThereMayBe) {
   JobMember member;
   member.job_id = "crowd";
