@@ -280,6 +280,7 @@ size_t TlsSession::DecryptRecord(size_t length, std::span<std::byte> out) {
   switch (opened->type) {
     case ContentType::kApplicationData:
       if (opened->bytes > 0) data_since_update_ = true;
+      update_credit_ = std::min(update_credit_ + opened->bytes, kUpdateCredit);
       if (fits) return opened->bytes;
       spare_.begin = 0;
       spare_.end = opened->bytes;
@@ -322,6 +323,10 @@ void TlsSession::HandleKeyUpdate(std::span<const std::byte> message) {
   if (!data_since_update_) {
     ThrowBroken("the peer changes its key without sending anything", SSL_AD_UNEXPECTED_MESSAGE);
   }
+  if (update_credit_ < kUpdateCost) {
+    ThrowBroken("the peer changes its key again and again", SSL_AD_UNEXPECTED_MESSAGE);
+  }
+  update_credit_ -= kUpdateCost;
   data_since_update_ = false;
   decryption_->Update();
   if (std::to_integer<int>(message.back()) == SSL_KEY_UPDATE_REQUESTED) update_is_due_ = true;

@@ -115,6 +115,10 @@ class TlsSession {
   bool has_received_ = false;
   bool update_is_due_ = false;     // the peer has asked us to change our key
   bool data_since_update_ = true;  // the peer has sent data since it changed its key
+  // The bytes of data that the peer has sent and that changes of its key have not used up. Each
+  // change takes a few microseconds, which must not cost the peer much less than us.
+  static constexpr size_t kUpdateCost = 1024, kUpdateCredit = 64 * kUpdateCost;
+  size_t update_credit_ = kUpdateCredit;
   std::string peer_name_, peer_serial_;
 };
 

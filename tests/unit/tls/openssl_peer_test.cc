@@ -207,6 +207,32 @@ TEST_P(OpenSslPeer, ChangesOfKeysWithoutDataEndTheConnection) {
   EXPECT_EQ(peer_->LastError(), SSL_R_SSLV3_ALERT_UNEXPECTED_MESSAGE);
 }
 
+TEST_P(OpenSslPeer, ChangesOfKeysWithHardlyAnyDataEndTheConnection) {
+  int changes = 0;
+  try {
+    for (; changes < 1000; changes++) {
+      ASSERT_EQ(SSL_key_update(peer_->ssl(), SSL_KEY_UPDATE_NOT_REQUESTED), 1);
+      peer_->Write("a");
+      EXPECT_EQ(Receive(peer_->TakeOutput()), "a");
+    }
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("changes its key again and again"));
+  }
+  EXPECT_EQ(changes, 64);
+  Send();
+  EXPECT_EQ(peer_->LastError(), SSL_R_SSLV3_ALERT_UNEXPECTED_MESSAGE);
+}
+
+TEST_P(OpenSslPeer, KeysMayChangeForEachKibibyteOfData) {
+  for (int i = 0; i < 200; i++) {
+    ASSERT_EQ(SSL_key_update(peer_->ssl(), SSL_KEY_UPDATE_NOT_REQUESTED), 1);
+    const std::string theirs = RandomBytes<std::string>(1024, 1);
+    peer_->Write(theirs);
+    ASSERT_EQ(Receive(peer_->TakeOutput()), theirs);
+  }
+}
+
 TEST_P(OpenSslPeer, EachSideSeesTheOthersEnd) {
   session_->Close();
   Send();
