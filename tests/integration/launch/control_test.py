@@ -17,6 +17,7 @@ from harness import (
     wait_until,
     write_raw_graph,
 )
+from native_files import xxh3  # the harness adds its folder to the path
 
 TRAINER = os.path.join(BIN, "..", "tests", "ring_trainer")
 HERE = ("--server_name", "ring", "--ip_config", "ip.txt")
@@ -220,6 +221,26 @@ class Control(GraphctlTest):
         none = self.graphctl("server", "drain", "--server_name", "ring")
         self.assertEqual(none.returncode, 5)
         self.assertIn("no server 'ring' runs on this machine", none.stderr)
+
+    def test_an_exported_checkpoint_stays_in_its_directory(self):
+        self.start_server()
+        self.write("model.pt", "weights")
+        made = self.graphctl("checkpoint", "create", "one", "--file", "model.pt", *HERE)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        (folder,) = {each for each, _, files in os.walk(self.workspace) if "manifest.json" in files}
+        manifest = json.loads(self.read(folder + "/manifest.json"))
+        manifest["files"]["../../precious"] = 0
+        text = json.dumps(manifest)
+        self.write(folder + "/manifest.json", text)
+        sums = self.read(folder + "/sums").splitlines(keepends=True)[:-1]
+        sums = "".join(f"{xxh3(text.encode()):016x} {len(text)} manifest.json\n"
+                       if line.endswith(" manifest.json\n") else line for line in sums)
+        self.write(folder + "/sums", f"{sums}{xxh3(sums.encode()):016x}\n")
+        self.write("precious", "as it was")
+        done = self.graphctl("checkpoint", "export", "one", "--output", "out", *HERE)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(self.read("precious"), "as it was")
+        self.stop_server()
 
     def test_a_job_that_is_ended_fails_with_the_reason(self):
         self.start_server()
