@@ -61,6 +61,18 @@ std::vector<KeyFile> KeysOfOwner(const KeyDirectory& keys, bool has_daemons, boo
   return files;
 }
 
+// Adds the certificates of a list to those that are revoked here. An older list may arrive after a
+// newer one, and must not make certificates valid again.
+void InstallRevoked(const KeyDirectory& keys, const std::string& text) {
+  const UniqueFd lock = keys.Lock();
+  RevokedList list = RevokedList::Parse(text, "revoked");
+  if (keys.Has("revoked")) {
+    const RevokedList old = RevokedList::Parse(keys.Read("revoked"), keys.PathOf("revoked"));
+    for (const auto& [serial, name] : old.names()) list.Add(serial, name);
+  }
+  keys.Write("revoked", list.ToText());
+}
+
 }  // namespace
 
 std::vector<KeyFile> KeysOfHost(const KeyDirectory& keys, bool with_revoked) {
@@ -114,7 +126,9 @@ void InstallKeys(const KeyDirectory& keys, const std::vector<KeyFile>& files) {
   }
   for (const KeyFile& file : files) {
     const auto pair = pairs.find(StemOf(file.name));
-    if (pair == pairs.end()) {
+    if (file.name == "revoked") {
+      InstallRevoked(keys, file.text);
+    } else if (pair == pairs.end()) {
       keys.Write(file.name, file.text);
     } else if (file.name.ends_with(".pem")) {
       keys.WritePair(pair->first, pair->second);

@@ -20,7 +20,8 @@ std::vector<KeyFile> KeysOfTrainerHost(const KeyDirectory& keys, bool with_revok
 std::vector<KeyFile> KeysOfClient(const KeyDirectory& keys, const std::string& name);
 std::vector<KeyFile> RevokedAlone(const KeyDirectory& keys);
 
-// Writes files that another machine has sent into the directory. Throws Error(kInvalid) for a file
+// Writes files that another machine has sent into the directory. Certificates that are revoked
+// there stay revoked, even if the list that was sent lacks them. Throws Error(kInvalid) for a file
 // that does not belong there, and Error(kExists) if the directory has the private key of another
 // authority.
 void InstallKeys(const KeyDirectory& keys, const std::vector<KeyFile>& files);

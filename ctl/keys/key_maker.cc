@@ -12,6 +12,11 @@ namespace {
 
 constexpr size_t kMaxName = 64;  // the limit of X.509
 
+// The lists of certificates that are revoked, and of those that are to be revoked when all machines
+// have the keys that replace them.
+constexpr const char* kRevoked = "revoked";
+constexpr const char* kRevokeNext = "revoke_next";
+
 std::string FolderOf(const std::string& client) { return "clients/" + client + "/"; }
 
 void CheckClientName(const std::string& name, const std::string& server_name) {
@@ -46,17 +51,19 @@ KeyPair KeyMaker::ReadAuthority() const {
   return authority;
 }
 
-RevokedList KeyMaker::ReadRevoked() const {
-  if (!directory_.Has("revoked")) return {};
-  return RevokedList::Parse(directory_.Read("revoked"), directory_.PathOf("revoked"));
+RevokedList KeyMaker::ReadList(const std::string& file) const {
+  if (!directory_.Has(file)) return {};
+  return RevokedList::Parse(directory_.Read(file), directory_.PathOf(file));
 }
 
-// Writes the list of revoked certificates. The clients' directories get it, too, because clients
+// Adds to the list of revoked certificates. The clients' directories get it, too, because clients
 // refuse a server whose certificate is revoked.
-void KeyMaker::WriteRevoked(const RevokedList& list) const {
-  directory_.Write("revoked", list.ToText());
+void KeyMaker::AddRevoked(const RevokedList& added) const {
+  RevokedList list = ReadList(kRevoked);
+  for (const auto& [serial, name] : added.names()) list.Add(serial, name);
+  directory_.Write(kRevoked, list.ToText());
   for (const Entry& entry : List()) {
-    if (!entry.folder.empty()) directory_.Write(entry.folder + "revoked", list.ToText());
+    if (!entry.folder.empty()) directory_.Write(entry.folder + kRevoked, list.ToText());
   }
 }
 
@@ -70,8 +77,9 @@ KeyMaker::Entry KeyMaker::Issue(const KeyPair& authority, const std::string& fol
 }
 
 std::vector<KeyMaker::Entry> KeyMaker::Create(const std::vector<std::string>& clients, int days) {
+  for (const std::string& client : clients) CheckClientName(client, server_name_);
+  const UniqueFd lock = directory_.Lock();
   for (const std::string& client : clients) {
-    CheckClientName(client, server_name_);
     if (directory_.Has(FolderOf(client) + "client.pem")) {
       Throw(ErrorCode::kExists, "client '", client, "' has keys in ",
             directory_.PathOf("clients/" + client), "; renew them with `graphctl keys rotate`");
@@ -104,7 +112,7 @@ std::vector<KeyMaker::Entry> KeyMaker::Create(const std::vector<std::string>& cl
     Throw(ErrorCode::kExists, directory_.path(), " has the keys of server '", server_name_,
           "' already; add clients with --client, or renew them with `graphctl keys rotate`");
   }
-  WriteRevoked(ReadRevoked());
+  AddRevoked({});
   return made;
 }
 
@@ -120,7 +128,7 @@ void KeyMaker::CreateSecret() const {
 bool KeyMaker::HasSecret() const { return directory_.Has(SecretFile::kName); }
 
 std::vector<KeyMaker::Entry> KeyMaker::List() const {
-  RevokedList revoked = ReadRevoked();
+  const RevokedList revoked = ReadList(kRevoked);
   std::vector<std::string> files = {"ca.pem", "server.pem", "client.pem"};
   if (directory_.Has("clients")) {
     for (const std::string& client : ListDirectory(directory_.PathOf("clients"))) {
@@ -152,6 +160,7 @@ std::vector<KeyMaker::Entry> KeyMaker::List() const {
 std::vector<KeyMaker::Entry> KeyMaker::Rotate(const std::vector<std::string>& names, int days,
                                               const std::function<void()>& send) {
   const KeyPair authority = ReadAuthority();
+  const UniqueFd lock = directory_.Lock();
   std::vector<Entry> chosen;
   const std::vector<Entry> all = List();
   for (const Entry& entry : all) {
@@ -166,23 +175,45 @@ std::vector<KeyMaker::Entry> KeyMaker::Rotate(const std::vector<std::string>& na
             "'; see `graphctl keys list`");
     }
   }
-  RevokedList revoked = ReadRevoked();
+  // The old certificates are written down before the first one is replaced. If this rotation fails
+  // or is killed, the next one of the same names revokes these, too.
+  RevokedList next = ReadList(kRevokeNext), now, later;
+  for (const Entry& entry : chosen) next.Add(entry.serial, entry.name);
+  for (const auto& [serial, name] : next.names()) {
+    const bool is_named = std::find(names.begin(), names.end(), name) != names.end();
+    (names.empty() || is_named ? now : later).Add(serial, name);
+  }
+  directory_.Write(kRevokeNext, next.ToText());
   std::vector<Entry> made;
   for (const Entry& entry : chosen) {
     made.push_back(Issue(authority, entry.folder, *entry.kind, entry.name, days));
-    revoked.Add(entry.serial, entry.name);
   }
   // The list of revoked certificates is written after `send`. When it takes effect, all machines
   // already have the new keys, so that nobody is refused because of an old certificate.
   send();
-  WriteRevoked(revoked);
+  AddRevoked(now);
+  if (later.names().empty()) {
+    RemoveFile(directory_.PathOf(kRevokeNext));
+  } else {
+    directory_.Write(kRevokeNext, later.ToText());
+  }
   return made;
 }
 
 std::vector<KeyMaker::Entry> KeyMaker::Revoke(const std::string& name_or_serial) {
-  RevokedList revoked = ReadRevoked();
+  List();  // Without any keys, this throws before the directory is made.
+  const UniqueFd lock = directory_.Lock();
+  std::vector<Entry> all = List();
+  const RevokedList next = ReadList(kRevokeNext);
+  for (const auto& [serial, name] : next.names()) {
+    const auto has_serial = [&](const Entry& entry) { return entry.serial == serial; };
+    if (std::none_of(all.begin(), all.end(), has_serial)) {
+      all.push_back({name, serial, {}, 0, false, ""});
+    }
+  }
+  RevokedList revoked;
   std::vector<Entry> chosen;
-  for (Entry& entry : List()) {
+  for (Entry& entry : all) {
     if (entry.name != name_or_serial && entry.serial != name_or_serial) continue;
     if (entry.kind == CertificateKind::kAuthority) {
       Throw(ErrorCode::kInvalid, "the authority itself can't be revoked; remove ",
@@ -196,7 +227,7 @@ std::vector<KeyMaker::Entry> KeyMaker::Revoke(const std::string& name_or_serial)
     Throw(ErrorCode::kNotFound, directory_.path(), " has no certificate with the name or serial ",
           "number '", name_or_serial, "'; see `graphctl keys list`");
   }
-  WriteRevoked(revoked);
+  AddRevoked(revoked);
   return chosen;
 }
 

@@ -17,8 +17,8 @@ namespace graphd::ctl {
 inline constexpr const char* kOwnerName = "owner";
 
 // Makes, renews and revokes the keys of one server name, in the KeyDirectory that has the private
-// key of the server's certificate authority. Several processes must not use the same directory at
-// the same time.
+// key of the server's certificate authority. Create, Rotate and Revoke lock the directory, and thus
+// wait for each other.
 class KeyMaker {
  public:
   KeyMaker(KeyDirectory directory, std::string server_name)
@@ -48,19 +48,19 @@ class KeyMaker {
   // Makes new keys for these names, or for all names if `names` is empty. Then calls `send`, which
   // sends the keys to other machines, and revokes the old certificates after that. Returns the new
   // certificates. Throws Error(kNotFound) for a name without a certificate. If `send` throws, the
-  // old certificates stay valid.
+  // old certificates stay valid, until a later rotation of the same names revokes these, too.
   std::vector<Entry> Rotate(const std::vector<std::string>& names, int days,
                             const std::function<void()>& send);
-  // Revokes the certificates with this name or serial number, and returns them. Throws
-  // Error(kNotFound) if there is none.
+  // Revokes the certificates with this name or serial number, also those that a failed rotation has
+  // replaced, and returns them. Throws Error(kNotFound) if there is none.
   std::vector<Entry> Revoke(const std::string& name_or_serial);
 
   const KeyDirectory& directory() const noexcept { return directory_; }
 
  private:
   KeyPair ReadAuthority() const;
-  RevokedList ReadRevoked() const;
-  void WriteRevoked(const RevokedList& list) const;
+  RevokedList ReadList(const std::string& file) const;
+  void AddRevoked(const RevokedList& added) const;
   Entry Issue(const KeyPair& authority, const std::string& folder, CertificateKind kind,
               const std::string& name, int days) const;
 

@@ -2,6 +2,8 @@
 #include "tls/key_directory.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/strings.h"
 
@@ -18,6 +21,8 @@ namespace {
 constexpr size_t kMaxBytes = size_t{1} << 20;
 // The number of times that ReadPair reads a pair, at most, if somebody replaces it all the time.
 constexpr int kMaxReadings = 100;
+constexpr double kMaxLockSeconds = 60;
+constexpr int kLockPause = 20;  // milliseconds between two attempts
 
 // Returns those bits of a mode that do no harm, although they give others access to a file or
 // directory. There are two cases. In a directory of root with the sticky bit, nobody can replace
@@ -48,6 +53,22 @@ void CheckPrivacy(const struct stat& info, const std::string& path, mode_t forbi
   Throw(ErrorCode::kDenied, path, " has mode ", mode, ", so others can ",
         (info.st_mode & forbidden & 022) != 0 ? "change" : "read", " it; run: chmod ", allowed, " ",
         path);
+}
+
+void MakeKeyDirectory(const std::string& directory) {
+  MakeDirectories(DirName(directory));
+  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+    ThrowErrno("can't create directory", directory);
+  }
+}
+
+// Gives a file that root has made in a directory to the directory's owner.
+void GiveToOwner(const std::string& directory, const UniqueFd& fd, const std::string& path) {
+  struct stat info {};
+  if (::geteuid() == 0 && ::stat(directory.c_str(), &info) == 0 &&
+      ::fchown(fd.get(), info.st_uid, info.st_gid) != 0) {
+    ThrowErrno("can't change the owner of", path);
+  }
 }
 
 }  // namespace
@@ -102,23 +123,33 @@ std::string ReadGuarded(const std::string& path, bool is_private, const std::str
 
 void KeyDirectory::Write(const std::string& file, const std::string& text) const {
   const std::string path = PathOf(file), directory = DirName(path);
-  MakeDirectories(DirName(directory));
-  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
-    ThrowErrno("can't create directory", directory);
-  }
+  MakeKeyDirectory(directory);
   const std::string temporary = StrCat(path, ".", ::getpid(), ".tmp");
   ::unlink(temporary.c_str());
   const UniqueFd fd =
       OpenFile(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, S_IRUSR | S_IWUSR);
-  struct stat info {};
-  if (::geteuid() == 0 && ::stat(directory.c_str(), &info) == 0 &&
-      ::fchown(fd.get(), info.st_uid, info.st_gid) != 0) {
-    ThrowErrno("can't change the owner of", temporary);
-  }
+  GiveToOwner(directory, fd, temporary);
   WriteExactly(fd.get(), std::as_bytes(std::span(text)), temporary);
   Sync(fd.get(), temporary);
   if (::rename(temporary.c_str(), path.c_str()) != 0) ThrowErrno("can't replace", path);
   SyncDirectory(directory);
+}
+
+UniqueFd KeyDirectory::Lock() const {
+  MakeKeyDirectory(path_);
+  const std::string path = PathOf("lock");
+  UniqueFd fd = OpenFile(path, O_RDWR | O_CREAT | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+  GiveToOwner(path_, fd, path);
+  const Clock::time_point start = Clock::now();
+  while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) ThrowErrno("can't lock", path);
+    if (SecondsSince(start) > kMaxLockSeconds) {
+      Throw(ErrorCode::kExists, "another `graphctl keys` changes ", path_,
+            "; try again when it has ended");
+    }
+    ::poll(nullptr, 0, kLockPause);
+  }
+  return fd;
 }
 
 KeyPair KeyDirectory::ReadPair(const std::string& name) const {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "tls/certificate.h"
 
 namespace graphd {
@@ -14,6 +15,8 @@ namespace graphd {
 //   server.pem server.key   the certificate and private key of the daemons
 //   client.pem client.key   those of the clients that use this directory
 //   revoked                 the revoked certificates (RevokedList); may be missing
+//   revoke_next             those that a rotation which has not ended will revoke (RevokedList)
+//   lock                    the file that KeyDirectory::Lock locks
 //   clients/NAME/           the directory to be given to the client NAME
 //   secret.key              a shared secret, in place of certificates (SecretFile)
 // Private keys are for their owner alone.
@@ -40,6 +43,10 @@ class KeyDirectory {
   // that root writes is given to the directory's owner, who may be the user of a daemon. Readers
   // see either the old or the new file.
   void Write(const std::string& file, const std::string& text) const;
+  // Waits until no other process changes the directory, and keeps others from changing it until the
+  // result is destroyed. Makes the directory if it is missing. Throws Error(kExists) if another
+  // process keeps the lock for a minute.
+  UniqueFd Lock() const;
   // Returns the certificate in NAME.pem and its private key, which is one of the keys in NAME.key.
   // Throws what Read throws, and Error(kInvalid) if the files do not fit each other.
   KeyPair ReadPair(const std::string& name) const;

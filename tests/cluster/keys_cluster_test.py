@@ -63,7 +63,8 @@ class KeysOnThreeHosts(ClusterCase):
         for machine in cluster.machines:
             folder = machine.folder + KEYS
             self.assertEqual(sorted(os.listdir(folder)), [
-                "ca.pem", "client.key", "client.pem", "revoked", "server.key", "server.pem"])
+                "ca.pem", "client.key", "client.pem", "lock", "revoked", "server.key",
+                "server.pem"])
             for name in os.listdir(folder):
                 self.assertEqual(stat.S_IMODE(os.stat(f"{folder}/{name}").st_mode), 0o600)
         self.keys("distribute", "--client", "alice")

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <thread>
+
 #include "ctl/keys/key_maker.h"
 #include "graphd/error.h"
 #include "tests/unit/format/scratch_directory.h"
@@ -118,6 +121,69 @@ TEST_F(KeyBundles, ARotationThatIsNotSentRevokesNothing) {
   EXPECT_THROW(maker_.Rotate({}, 30, [] { throw Error(ErrorCode::kUnavailable, "no machine"); }),
                Error);
   for (const KeyMaker::Entry& entry : maker_.List()) EXPECT_FALSE(entry.is_revoked) << entry.name;
+}
+
+TEST_F(KeyBundles, ARotationAlsoRevokesWhatAFailedOneHasReplaced) {
+  const auto serials = [&] {
+    std::map<std::string, std::string> found;
+    for (const KeyMaker::Entry& entry : maker_.List()) {
+      if (entry.kind && entry.kind != CertificateKind::kAuthority) found[entry.name] = entry.serial;
+    }
+    return found;
+  };
+  const auto fails = [] { throw Error(ErrorCode::kUnavailable, "no machine"); };
+  const auto revoked = [&] {
+    return RevokedList::Parse(maker_.directory().Read("revoked"), "revoked");
+  };
+  const auto first = serials();
+  EXPECT_THROW(maker_.Rotate({}, 30, fails), Error);
+  const auto second = serials();
+  maker_.Rotate({"alice"}, 30, [] {});
+  EXPECT_TRUE(revoked().Has(first.at("alice")));
+  EXPECT_TRUE(revoked().Has(second.at("alice")));
+  EXPECT_FALSE(revoked().Has(first.at("products"))) << "the server's key was not rotated again";
+  maker_.Rotate({}, 30, [] {});
+  for (const char* name : {"products", "owner"}) {
+    EXPECT_TRUE(revoked().Has(first.at(name))) << name;
+    EXPECT_TRUE(revoked().Has(second.at(name))) << name;
+  }
+  EXPECT_FALSE(maker_.directory().Has("revoke_next"));
+  for (const auto& [name, serial] : serials()) EXPECT_FALSE(revoked().Has(serial)) << name;
+}
+
+TEST_F(KeyBundles, ARevocationCoversWhatAFailedRotationHasReplaced) {
+  const std::string first =
+      Certificate::FromPem(maker_.directory().Read("clients/alice/client.pem"), "").serial();
+  EXPECT_THROW(maker_.Rotate({}, 30, [] { throw Error(ErrorCode::kUnavailable, "no machine"); }),
+               Error);
+  EXPECT_EQ(maker_.Revoke("alice").size(), 2U);
+  EXPECT_TRUE(RevokedList::Parse(maker_.directory().Read("revoked"), "revoked").Has(first));
+}
+
+TEST_F(KeyBundles, RevocationsAtTheSameTimeAreAllKept) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 8; i++) names.push_back("client" + std::to_string(i));
+  maker_.Create(names, 30);
+  std::vector<std::thread> threads;
+  for (const std::string& name : names) {
+    threads.emplace_back([&, name] {
+      KeyMaker(Directory("keys"), "products").Revoke(name);
+      InstallKeys(Directory("host"), RevokedAlone(Directory("keys")));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const char* folder : {"keys", "host"}) {
+    const RevokedList list = RevokedList::Parse(Directory(folder).Read("revoked"), folder);
+    EXPECT_EQ(list.names().size(), names.size()) << folder;
+  }
+}
+
+TEST_F(KeyBundles, AnOlderListMakesNoCertificateValidAgain) {
+  const auto older = RevokedAlone(maker_.directory());
+  maker_.Revoke("alice");
+  InstallKeys(Directory("host"), RevokedAlone(maker_.directory()));
+  InstallKeys(Directory("host"), older);
+  EXPECT_EQ(Directory("host").Read("revoked"), maker_.directory().Read("revoked"));
 }
 
 }  // namespace
