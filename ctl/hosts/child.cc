@@ -97,6 +97,11 @@ int EndChild(pid_t pid) {
   return AwaitChild(pid);
 }
 
+void LetEnd(pid_t pid, double seconds) {
+  if (!EndsWithin(pid, seconds)) ::kill(pid, SIGKILL);
+  if (EndsWithin(pid, kEndSeconds)) AwaitChild(pid);
+}
+
 int AwaitChild(pid_t pid) {
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {

@@ -27,6 +27,10 @@ bool EndsWithin(pid_t pid, double seconds);
 // status.
 int EndChild(pid_t pid);
 
+// Waits at most `seconds` for the process to end by itself, and then kills it. Two seconds later,
+// leaves it if it still exists: a process that waits for a disk that hangs can't be killed.
+void LetEnd(pid_t pid, double seconds);
+
 // Waits for the process to end and returns its wait status.
 int AwaitChild(pid_t pid);
 

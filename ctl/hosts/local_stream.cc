@@ -14,6 +14,7 @@ namespace graphd::ctl {
 namespace {
 
 constexpr int kPipeBytes = 1 << 20;
+constexpr double kPatience = 5;  // for the process to end after its input was closed
 
 void MakeNonBlocking(const UniqueFd& fd) {
   if (::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK) != 0) {
@@ -33,7 +34,7 @@ class LocalStream : public HostStream {
     child_.in.reset();
     child_.out.reset();
     child_.err.reset();
-    if (child_.pid > 0) AwaitChild(child_.pid);
+    if (child_.pid > 0) LetEnd(child_.pid, kPatience);
   }
 
   size_t WriteSome(std::string_view bytes) override {

@@ -241,6 +241,17 @@ class Interruptions(CopyTest):
         self.assertIn("127.0.0.1: its graphctl ended before the copy was complete", err)
         self.assert_goes_on()
 
+    def test_a_helper_that_hangs_is_given_up(self):
+        self.big_script()
+        process = self.start(*self.line("--script_folder", "scripts", "--stall_timeout", "1"))
+        ((helper, _),) = wait_until("the helper", lambda: [
+            each for each in self.left() if each[1].endswith("receive")])
+        os.kill(helper, signal.SIGSTOP)
+        _, err = process.communicate(timeout=DEADLINE * SLOW)
+        self.assertEqual(process.returncode, UNAVAILABLE)
+        self.assertIn("made no progress for 1 s", err)
+        self.assertEqual(self.left(), [])
+
     def test_a_partial_copy_of_another_file_is_not_used(self):
         process, _ = self.start_big_copy()
         process.send_signal(signal.SIGKILL)
