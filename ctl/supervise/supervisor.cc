@@ -531,6 +531,7 @@ JobPart::Actions Supervisor::PartActions() {
     attempt_ = attempt;
     trainers_->Close();
     earlier_.push_back(std::exchange(trainers_, MakeTrainers()));
+    trainers_->Pause(earlier_.back()->paused());  // the launcher's reader may still be slow
     port_holder_.reset();
     if (order_.only_trainers) CheckMasterAddress();
     Notice(StrCat("starting the trainers again ", text));

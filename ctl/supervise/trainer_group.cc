@@ -71,7 +71,7 @@ std::unique_ptr<TrainerGroup::Stream> TrainerGroup::MakeStream(UniqueFd fd, int 
       });
   uv_poll_init(loop_, &stream->poll, stream->fd.get());
   stream->poll.data = stream.get();
-  Watch(*stream);
+  if (!paused_) Watch(*stream);
   return stream;
 }
 
@@ -83,6 +83,7 @@ void TrainerGroup::Watch(Stream& stream) {
 }
 
 void TrainerGroup::Pause(bool pause) {
+  paused_ = pause;
   for (auto& member : members_) {
     for (auto& stream : member->streams) {
       if (!stream->open) continue;

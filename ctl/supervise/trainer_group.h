@@ -50,9 +50,10 @@ class TrainerGroup {
   // `grace_seconds` is 0, the period is so short that a job ends within a second in total. A later
   // call may shorten the period.
   void End(bool at_once, double grace_seconds = 0);
-  // Pauses or resumes the reading of output. It is paused while the launcher does not accept
-  // output.
+  // Pauses or resumes the reading of output, also of trainers that start later. It is paused while
+  // the launcher does not accept output.
   void Pause(bool pause);
+  bool paused() const { return paused_; }
   bool ending() const { return ending_; }
   // Returns whether on_all_ended was called.
   bool ended() const { return ended_; }
@@ -94,7 +95,7 @@ class TrainerGroup {
   std::function<pid_t()> spared_;
   uv_timer_t kill_timer_{};
   std::vector<std::unique_ptr<Member>> members_;
-  bool starting_ = false, ending_ = false, ended_ = false;
+  bool starting_ = false, ending_ = false, ended_ = false, paused_ = false;
 };
 
 }  // namespace graphd::ctl

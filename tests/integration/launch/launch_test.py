@@ -52,6 +52,22 @@ class Output(GraphctlTest):
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn(self.path("file"), done.stderr)
 
+    def test_a_slow_reader_takes_no_memory_after_a_restart_of_the_trainers(self):
+        # Both attempts write much, and nobody reads what graphctl prints.
+        job = self.start_launch("--max_restarts", "1", "--", "sh", "-c",
+                                'if [ "$GRAPHD_RESTART_COUNT" = 0 ]; then yes & sleep 3; exit 1; fi; '
+                                "touch again; exec yes", trainers=1)
+        wait_until("the second attempt", lambda: os.path.exists(self.path("again")))
+        largest = 0
+        for _ in range(40):
+            for pid, command in self.left():
+                if command.endswith(" supervise"):
+                    with open(f"/proc/{pid}/statm") as file:
+                        largest = max(largest, int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
+            time.sleep(0.1)
+        job.kill()
+        self.assertLess(largest, 200 << 20)
+
     def test_closing_the_output_ends_the_job(self):
         job = self.start_launch("while true; do echo line; done", trainers=1)
         read_line(job.stdout)
