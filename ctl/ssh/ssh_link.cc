@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/failure.h"
 #include "base/strings.h"
 #include "base/threads/mutex.h"
@@ -96,6 +97,7 @@ class SshLink : public HostLink {
         [this](const std::string& line) { PushNoise(line); });
     LineSplitter noise([this](std::string_view line) { PushNoise(std::string(line)); });
     bool input_closed = false;
+    const Clock::time_point start = Clock::now();
     while (true) {
       const std::string outgoing = TakeOutbox();
       if (!outgoing.empty()) channel.Write(outgoing);
@@ -109,6 +111,12 @@ class SshLink : public HostLink {
       }
       if (ReadAll(channel, frames, noise)) continue;
       if (channel.AtEnd()) break;  // only after all output is read
+      if (!answered_ && SecondsSince(start) > session.answer_timeout()) {
+        Throw(ErrorCode::kUnavailable, "its graphctl, ", graphctl_, ", has not answered within ",
+              session.answer_timeout(),
+              " s (--connect_timeout, --host_timeout); check what its sshd and the user's login "
+              "shell there run before a command");
+      }
       pollfd ready[2] = {{session.fd(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
       ::poll(ready, 2, 200);
       uint64_t count;

@@ -51,11 +51,14 @@ std::string Fingerprint(ssh_session session) {
 
 SshSession::SshSession(std::string host, const SshOptions& options,
                        const std::function<bool()>& cancelled)
-    : host_(std::move(host)), session_(ssh_new()) {
+    : host_(std::move(host)),
+      cancelled_(cancelled),
+      answer_timeout_(options.connect_timeout + options.host_timeout),
+      session_(ssh_new()) {
   if (!session_) Throw(ErrorCode::kInternal, "libssh has no memory");
   try {
     Configure(options);
-    Connect(options, cancelled);
+    Connect(options);
     NoticeDeadPeer(options.host_timeout);
     CheckHostKey(options);
     LogIn();
@@ -102,22 +105,26 @@ void SshSession::Configure(const SshOptions& options) {
   ssh_options_set(session_, SSH_OPTIONS_CIPHERS_S_C, kCiphers);
 }
 
-void SshSession::Connect(const SshOptions& options, const std::function<bool()>& cancelled) {
+int SshSession::Complete(const std::function<int()>& call, double seconds, const std::string& why) {
   const Clock::time_point start = Clock::now();
   ssh_set_blocking(session_, 0);
   int result;
-  while ((result = ssh_connect(session_)) == SSH_AGAIN) {
-    if (cancelled()) Throw(ErrorCode::kUnavailable, "the connection attempt was cancelled");
-    if (SecondsSince(start) > options.connect_timeout) {
-      Throw(ErrorCode::kUnavailable, "can't reach the host over ssh within ",
-            options.connect_timeout,
-            " s; check its address in ip_config, its network and its sshd");
-    }
+  while ((result = call()) == SSH_AGAIN) {
+    if (cancelled_()) Throw(ErrorCode::kUnavailable, "the connection attempt was cancelled");
+    if (SecondsSince(start) > seconds) Throw(ErrorCode::kUnavailable, why);
     pollfd ready{fd(), POLLIN | POLLOUT, 0};
     if (ready.fd >= 0) ::poll(&ready, 1, 5);
     ::poll(nullptr, 0, 1);
   }
   ssh_set_blocking(session_, 1);
+  return result;
+}
+
+void SshSession::Connect(const SshOptions& options) {
+  const int result =
+      Complete([this] { return ssh_connect(session_); }, options.connect_timeout,
+               StrCat("can't reach the host over ssh within ", options.connect_timeout,
+                      " s; check its address in ip_config, its network and its sshd"));
   if (result != SSH_OK) {
     Throw(ErrorCode::kUnavailable, "can't reach the host over ssh: ", LastError(),
           "; check its address in ip_config, its network, its sshd and --ssh_port");
@@ -178,11 +185,20 @@ void SshSession::LogIn() {
 SshChannel::SshChannel(SshSession& session, const std::string& command)
     : session_(session), channel_(ssh_channel_new(session.get())) {
   if (!channel_) Throw(ErrorCode::kInternal, "libssh has no memory");
-  if (ssh_channel_open_session(channel_) != SSH_OK ||
-      ssh_channel_request_exec(channel_, command.c_str()) != SSH_OK) {
-    const std::string reason = session.LastError();
+  try {
+    const double limit = session.answer_timeout();
+    const std::string late =
+        StrCat("its sshd has not begun to run a command within ", limit,
+               " s (--connect_timeout, --host_timeout); check whether the host is overloaded");
+    const auto open = [this] { return ssh_channel_open_session(channel_); };
+    const auto run = [&] { return ssh_channel_request_exec(channel_, command.c_str()); };
+    if (session.Complete(open, limit, late) != SSH_OK ||
+        session.Complete(run, limit, late) != SSH_OK) {
+      Throw(ErrorCode::kUnavailable, "its sshd does not run commands: ", session.LastError());
+    }
+  } catch (...) {
     ssh_channel_free(channel_);
-    Throw(ErrorCode::kUnavailable, "its sshd does not run commands: ", reason);
+    throw;
   }
 }
 

@@ -17,7 +17,8 @@ namespace graphd::ctl {
 
 class SshSession {
  public:
-  // Calls `cancelled` while connecting; throws Error(kUnavailable) once it returns true.
+  // Calls `cancelled` while connecting and while a channel is opened; throws Error(kUnavailable)
+  // once it returns true.
   SshSession(std::string host, const SshOptions& options, const std::function<bool()>& cancelled);
   ~SshSession();
   SshSession(const SshSession&) = delete;
@@ -26,22 +27,30 @@ class SshSession {
   ssh_session get() const { return session_; }
   int fd() const { return ssh_get_fd(session_); }
   const std::string& host() const { return host_; }
+  // The seconds within which the host must open a channel and send its first output.
+  double answer_timeout() const { return answer_timeout_; }
   std::string LastError() const { return ssh_get_error(session_); }
+  // Repeats a call of libssh that does not block until it returns something else than SSH_AGAIN,
+  // and returns that. Throws Error(kUnavailable), with `why`, if that takes longer than `seconds`.
+  int Complete(const std::function<int()>& call, double seconds, const std::string& why);
 
  private:
   void Configure(const SshOptions& options);
-  void Connect(const SshOptions& options, const std::function<bool()>& cancelled);
+  void Connect(const SshOptions& options);
   void CheckHostKey(const SshOptions& options);
   void LogIn();
   void NoticeDeadPeer(double host_timeout);
 
   std::string host_;
+  const std::function<bool()> cancelled_;
+  const double answer_timeout_;
   ssh_session session_;
 };
 
 class SshChannel {
  public:
-  // Runs `command` in the user's login shell on the host.
+  // Runs `command` in the user's login shell on the host. Throws Error(kUnavailable) if the host
+  // does not begin to run it within session.answer_timeout() seconds.
   SshChannel(SshSession& session, const std::string& command);
   ~SshChannel();
   SshChannel(const SshChannel&) = delete;

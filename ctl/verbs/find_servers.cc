@@ -63,7 +63,7 @@ std::vector<FoundServer> FindServers(const HostOptions& options, const std::stri
   if (options.lines.empty()) return ScanThisMachine(runtime_dir, find);
   auto hosts = PlanHosts(options.server, options.lines, IsLocalAddress, HostAction::kStatus);
   for (HostPlan& host : hosts) host.order.operations = find.operations;
-  const std::vector<HostAnswer> answers = AskHosts(hosts, options);
+  const std::vector<HostAnswer> answers = AskHosts(hosts, options, {}, find.on_wait);
   std::vector<FoundServer> all;
   for (size_t i = 0; i < hosts.size(); i++) {
     FoundServer found{HostPort(hosts[i].order.server.address, hosts[i].order.server.port), {}, ""};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ struct FindOptions {
   std::string only = {};  // on this machine, find only servers with this name; empty: all
   DeadSockets dead = DeadSockets::kIgnore;
   bool operations = false;  // also ask for the times of operations
+  // Called ten times a second while other machines are asked; may be empty.
+  std::function<void()> on_wait = {};
 };
 
 // Asks the daemons of options.lines concurrently. Without lines, asks those whose sockets are in

@@ -215,7 +215,8 @@ void Resolve(HostOptions& options) {
 
 std::vector<HostAnswer> AskHosts(
     const std::vector<HostPlan>& hosts, const HostOptions& options,
-    const std::function<void(size_t host, const nlohmann::json& frame)>& on_progress) {
+    const std::function<void(size_t host, const nlohmann::json& frame)>& on_progress,
+    const std::function<void()>& on_wait) {
   ::signal(SIGPIPE, SIG_IGN);
   EventQueue queue;
   const LinkOpener open_link = LinksOverSsh(options.own_path, options.graphctl, options.ssh);
@@ -238,7 +239,8 @@ std::vector<HostAnswer> AskHosts(
   };
   while (open > 0) {
     pollfd ready{queue.fd(), POLLIN, 0};
-    ::poll(&ready, 1, 1000);
+    ::poll(&ready, 1, on_wait ? 100 : 1000);
+    if (on_wait) on_wait();
     for (const HostEvent& event : queue.TakeAll()) {
       if (event.kind == HostEvent::Kind::kFrame &&
           ValueOr(event.header, "t", std::string()) == "progress") {

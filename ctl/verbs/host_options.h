@@ -55,9 +55,11 @@ struct HostAnswer {
 };
 
 // Sends all hosts their orders concurrently and waits for all answers. Returns one answer per host.
-// Calls `on_progress`, if given, for each frame of the kind "progress".
+// Calls `on_progress`, if given, for each frame of the kind "progress", and `on_wait`, if given,
+// ten times a second.
 std::vector<HostAnswer> AskHosts(
     const std::vector<HostPlan>& hosts, const HostOptions& options,
-    const std::function<void(size_t host, const nlohmann::json& frame)>& on_progress = {});
+    const std::function<void(size_t host, const nlohmann::json& frame)>& on_progress = {},
+    const std::function<void()>& on_wait = {});
 
 }  // namespace graphd::ctl

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <ctime>
 #include <memory>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/strings.h"
@@ -49,9 +50,11 @@ struct TopArguments {
 
 using Sample = std::vector<FoundServer>;  // the answers of all daemons at one time
 
-Sample Ask(const TopArguments& arguments, bool named) {
+Sample Ask(const TopArguments& arguments, bool named, const std::function<void()>& on_wait) {
   return FindServers(arguments.hosts, RuntimeDirOf(arguments.hosts),
-                     {.only = named ? arguments.hosts.server.server_name : "", .operations = true});
+                     {.only = named ? arguments.hosts.server.server_name : "",
+                      .operations = true,
+                      .on_wait = on_wait});
 }
 
 // Returns the status of the same daemon in an earlier sample, or null.
@@ -160,14 +163,17 @@ void Show(const TopArguments& arguments, bool named, const Sample& before, const
   std::fflush(stdout);
 }
 
-// Waits for an interval. Returns true if there is a signal, or the key q.
+// Waits for an interval, which may be 0. Returns true if there is a signal, or the key q.
 bool UserEnds(const UniqueFd& signals, KeyReader& keys, double interval) {
   const auto end = Clock::now() + std::chrono::duration<double>(interval);
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
-    if (left.count() <= 0) return false;
+    const int wait = std::max(0, static_cast<int>(left.count()));
     pollfd told[2] = {{signals.get(), POLLIN, 0}, {keys.fd(), POLLIN, 0}};
-    if (::poll(told, 2, static_cast<int>(left.count())) <= 0) continue;
+    if (::poll(told, 2, wait) <= 0) {
+      if (wait == 0) return false;
+      continue;
+    }
     if (told[0].revents != 0) return true;
     if (const char key = keys.Read(); key == 'q' || key == 'Q') return true;
     if ((told[1].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) return true;  // no terminal now
@@ -178,17 +184,25 @@ void Top(TopArguments& arguments, bool named) {
   Resolve(arguments.hosts);
   const UniqueFd signals = WatchSignals();
   const bool terminal = !arguments.json && !arguments.once && ::isatty(STDOUT_FILENO) == 1;
-  KeyReader keys(terminal);
+  std::optional<KeyReader> keys(terminal);
+  // The user may end this command while it waits for answers. The links to the machines can't be
+  // closed then, because that waits for their supervisors, so the process exits without it.
+  const auto on_wait = [&] {
+    if (!UserEnds(signals, *keys, 0)) return;
+    keys.reset();  // gives the terminal its settings back
+    std::fflush(stdout);
+    ::_exit(0);
+  };
   if (terminal) std::fputs("\x1b[2J", stdout);
   Sample before;
-  Sample after = Ask(arguments, named);
+  Sample after = Ask(arguments, named, on_wait);
   for (;;) {
     // If a user watches, the first screen is printed immediately, without rates.
-    if (!arguments.once) Show(arguments, named, before, after, terminal, keys.fd() >= 0);
+    if (!arguments.once) Show(arguments, named, before, after, terminal, keys->fd() >= 0);
     if (std::ferror(stdout)) return;  // nobody reads the output any longer
-    if (UserEnds(signals, keys, arguments.interval)) return;
+    if (UserEnds(signals, *keys, arguments.interval)) return;
     before = std::move(after);
-    after = Ask(arguments, named);
+    after = Ask(arguments, named, on_wait);
     if (arguments.once) break;
   }
   Show(arguments, named, before, after, false, false);

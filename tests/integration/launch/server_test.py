@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests graphctl server, ps, top and stop on this machine."""
 
+import contextlib
 import fcntl
 import json
 import os
@@ -294,6 +295,28 @@ class Top(GraphctlTest):
         self.assertEqual((top.returncode, errors), (0, ""))
         self.assertEqual(self.graphctl("top", "--once", "--interval", "0.1", *HERE).returncode, 5)
         self.assertIn("no server", self.graphctl("top", "--once", "--interval", "0.1").stdout)
+
+    def supervisors(self):
+        return [pid for pid, command in self.left() if command.endswith(" supervise")]
+
+    def test_a_signal_ends_it_also_while_a_machine_does_not_answer(self):
+        self.start_server()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            top = self.start("top", "--interval", "0.1", *HERE)
+            # The supervisors that ask the daemons are stopped, so that this top waits for them.
+            stopped = wait_until("a supervisor", self.supervisors)
+            for pid in stopped:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGSTOP)
+            top.send_signal(number)
+            try:
+                self.assertEqual(top.wait(timeout=20 * SLOW), 0)
+            finally:
+                for pid in stopped:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGCONT)
+            wait_until("the supervisors to end", lambda: not self.supervisors())
+        self.stop_server()
 
     def test_draws_in_place_on_a_terminal(self):
         self.start_server()

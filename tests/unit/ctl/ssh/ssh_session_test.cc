@@ -4,12 +4,18 @@
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
+#include <fstream>
 #include <thread>
 
 #include "base/clock.h"
+#include "base/strings.h"
+#include "ctl/hosts/child.h"
+#include "ctl/ssh/ssh_link.h"
 #include "tests/support/error_of.h"
 #include "tests/unit/format/scratch_directory.h"
 
@@ -114,6 +120,90 @@ TEST_F(SshSessionTest, APeerThatSpeaksAnotherProtocolIsAnError) {
   const std::string said = Says();
   server.join();
   EXPECT_THAT(said, StartsWith("unavailable: can't reach the host over ssh"));
+}
+
+// An sshd on loopback that lets this user log in by a key, and runs a program that never answers in
+// place of each command.
+class SilentSshd : public SshSessionTest {
+ protected:
+  SilentSshd() {
+    ::mkdir("/run/sshd", 0755);
+    for (const char* key : {"host", "user"}) {
+      const Child made =
+          StartChild({"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", File(key)});
+      EXPECT_EQ(AwaitChild(made.pid), 0);
+    }
+    options_.port = Peer(false).port();
+    options_.accept_new = true;
+    options_.connect_timeout = 10;
+    options_.host_timeout = 0.5;
+    WriteFileAtomically(File("sshd_config"),
+                        StrCat("ListenAddress 127.0.0.1\nPort ", options_.port, "\nHostKey ",
+                               File("host"), "\nAuthorizedKeysFile ", File("user.pub"),
+                               "\nPermitRootLogin yes\nStrictModes no\nPidFile none\n",
+                               "ForceCommand exec sleep 1000\n"));
+    WriteFileAtomically(options_.config_file,
+                        StrCat("Host *\n  IdentityFile ", File("user"), "\n  UserKnownHostsFile ",
+                               File("known_hosts"), "\n"));
+    sshd_ = StartChild({"/usr/sbin/sshd", "-D", "-e", "-f", File("sshd_config")});
+    std::string said;
+    while (said.find("Server listening") == std::string::npos) {
+      char bytes[4096];
+      const ssize_t got = ::read(sshd_.err.get(), bytes, sizeof bytes);
+      if (got <= 0) break;
+      said.append(bytes, static_cast<size_t>(got));
+    }
+    EXPECT_THAT(said, HasSubstr("Server listening"));
+  }
+  ~SilentSshd() override {
+    for (const pid_t pid : Sessions()) ::kill(pid, SIGKILL);
+    ::kill(sshd_.pid, SIGKILL);
+    AwaitChild(sshd_.pid);
+  }
+  std::string File(const char* name) const { return scratch_ / name; }
+  // Returns the processes of sshd's sessions.
+  std::vector<pid_t> Sessions() const {
+    std::vector<pid_t> found, parents = {sshd_.pid};
+    while (!parents.empty()) {
+      const std::string path =
+          StrCat("/proc/", parents.back(), "/task/", parents.back(), "/children");
+      parents.pop_back();
+      std::ifstream children(path);
+      for (pid_t pid; children >> pid;) {
+        found.push_back(pid);
+        parents.push_back(pid);
+      }
+    }
+    return found;
+  }
+
+ private:
+  Child sshd_;
+};
+
+TEST_F(SilentSshd, AHostWhoseCommandNeverAnswersIsGivenUp) {
+  EventQueue queue;
+  HostPlan plan;
+  plan.order.server.address = "127.0.0.1";
+  const auto link = LinksOverSsh("", "/bin/graphctl", options_)(0, plan, queue);
+  link->Send("an order");
+  std::vector<HostEvent> events;
+  while (events.empty()) {
+    pollfd ready{queue.fd(), POLLIN, 0};
+    ASSERT_EQ(::poll(&ready, 1, 60'000), 1);
+    events = queue.TakeAll();
+  }
+  EXPECT_EQ(events[0].kind, HostEvent::Kind::kClosed);
+  EXPECT_THAT(events[0].text, HasSubstr("/bin/graphctl, has not answered within 10.5 s"));
+}
+
+TEST_F(SilentSshd, AHostThatOpensNoChannelIsGivenUp) {
+  SshSession session("127.0.0.1", options_, [] { return false; });
+  const std::vector<pid_t> sessions = Sessions();
+  ASSERT_FALSE(sessions.empty());
+  for (const pid_t pid : sessions) ::kill(pid, SIGSTOP);
+  EXPECT_THAT(ErrorOf([&] { const SshChannel channel(session, "true"); }),
+              HasSubstr("its sshd has not begun to run a command within 10.5 s"));
 }
 
 }  // namespace
