@@ -244,12 +244,15 @@ void Supervisor::TakeLines() {
 }
 
 void Supervisor::OnLine(const std::string& line) {
+  // The launcher has been told that the job goes on without it, and may have sent "end" before
+  // that.
+  if (detached_) return;
   const auto message = ParseJson(line);
   const std::string kind = message.is_object() ? ValueOr(message, "t", "") : "";
   if (kind == "go" && ready_ && !ending_ && !started_) {
     StartTrainers(ValueOr(message, "port", 0));
   } else if (kind == "ping") {
-    if (!detached_) Send({{"t", "alive"}});
+    Send({{"t", "alive"}});
   } else if (kind == "detach") {
     Detach();
   } else if (kind == "outcome") {

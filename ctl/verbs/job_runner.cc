@@ -236,6 +236,10 @@ void JobRunner::OnOver(const nlohmann::json& header) {
 
 void JobRunner::OnSignal(int number) {
   signals_++;
+  if (signals_ == 1 && detaching_) {
+    // Run's caller says whether the job has ended, because the hosts may go on already.
+    return End(128 + number, StrCat("received signal ", number, " while the hosts were detached"));
+  }
   if (signals_ == 1) {
     return number == SIGINT
                ? End(128 + number, "interrupted", "; ending the job (interrupt again to kill it)")
@@ -313,6 +317,10 @@ void JobRunner::NoticeSilence() {
     End(ExitCode(ErrorCode::kUnavailable), text);
     host.link->Abandon();
   }
+}
+
+bool JobRunner::is_detached() const {
+  return std::any_of(hosts_.begin(), hosts_.end(), [](const Host& h) { return h.detached; });
 }
 
 bool JobRunner::AllClosed() const {

@@ -27,6 +27,10 @@ class JobRunner {
   // job, returns 0 when it runs on all hosts.
   int Run();
 
+  // Returns whether a host of a detached job has begun to go on without this process. Even if a
+  // signal has arrived in the meantime, nothing but the hosts then ends the job.
+  bool is_detached() const;
+
  private:
   struct Host {
     std::unique_ptr<HostLink> link;

@@ -57,19 +57,31 @@ void CheckAssignments(const std::vector<std::string>& assignments) {
   }
 }
 
+// Returns the options by which other verbs find a job.
+std::string OptionsOfJob(const HostOptions& hosts) {
+  return StrCat(
+      "--server_name ", hosts.server.server_name,
+      hosts.ip_config.empty() ? "" : " --ip_config " + ShellQuote(hosts.ip_config),
+      hosts.trainer_hosts.empty() ? "" : " --trainer_hosts " + ShellQuote(hosts.trainer_hosts));
+}
+
 // Prints only the job's id on standard output, so that a script can read it. Prints on standard
 // error which commands the user can run for this job.
 void TellAboutJob(const std::string& job, const HostOptions& hosts) {
   std::printf("%s\n", job.c_str());
   std::fflush(stdout);
-  const std::string options = StrCat(
-      "--server_name ", hosts.server.server_name,
-      hosts.ip_config.empty() ? "" : " --ip_config " + ShellQuote(hosts.ip_config),
-      hosts.trainer_hosts.empty() ? "" : " --trainer_hosts " + ShellQuote(hosts.trainer_hosts));
+  const std::string options = OptionsOfJob(hosts);
   std::fprintf(stderr,
                "graphctl: job %s runs on its own; watch it with `graphctl attach %s %s`, and see "
                "also `graphctl logs`, `wait` and `stop`\n",
                job.c_str(), job.c_str(), options.c_str());
+}
+
+// Tells the user that a job goes on although this command has failed or was interrupted.
+void TellThatJobGoesOn(const std::string& job, const HostOptions& hosts) {
+  std::fprintf(stderr,
+               "graphctl: job %s runs on its own already; end it with `graphctl stop %s %s`\n",
+               job.c_str(), job.c_str(), OptionsOfJob(hosts).c_str());
 }
 
 // Throws for options by which processes would outlive the job, because Slurm would end these
@@ -177,10 +189,11 @@ void Launch(LaunchArguments& arguments, const UserCommand& command) {
   const std::string id = plan.job_id;
   const LinkOpener open = by_slurm ? LinksOverSrun(hosts.graphctl, hosts.ssh.connect_timeout)
                                    : LinksOverSsh(hosts.own_path, hosts.graphctl, hosts.ssh);
-  const int code =
-      JobRunner(std::move(plan), open, hosts.ssh.connect_timeout, launch.host_timeout).Run();
+  JobRunner runner(std::move(plan), open, hosts.ssh.connect_timeout, launch.host_timeout);
+  const int code = runner.Run();
   SetExitCode(code);
   if (code == 0 && launch.detach) TellAboutJob(id, hosts);
+  if (code != 0 && runner.is_detached()) TellThatJobGoesOn(id, hosts);
 }
 
 }  // namespace

@@ -6,9 +6,10 @@ import json
 import os
 import re
 import signal
+import time
 import unittest
 
-from harness import DEADLINE, SLOW, GraphctlTest, kill_all, read_line, wait_until
+from harness import BIN, DEADLINE, SLOW, GraphctlTest, kill_all, read_line, wait_until
 
 # A trainer that works until the file "finish" exists.
 WORK = "echo up $RANK; while [ ! -e finish ]; do sleep 0.02; done; echo done $RANK"
@@ -61,6 +62,48 @@ class DetachTest(GraphctlTest):
 
 
 class Detached(DetachTest):
+    def folders_of_two(self):
+        """Returns the directories in which two hosts keep the job that runs; none if they lack one."""
+        folders = [root for root, _, files in os.walk(self.path("state"))
+                   if "lock" in files and "supervisor.log" not in files]
+        return folders if len(folders) == 2 else []
+
+    def test_a_signal_while_the_hosts_detach_says_that_the_job_goes_on(self):
+        self.write("slow_graphd", f"#!/bin/sh\nwhile [ ! -e {self.path('begin')} ]; do\n"
+                                  f'sleep 0.02; done; exec {BIN}/graphd "$@"\n')
+        os.chmod(self.path("slow_graphd"), 0o755)
+        for pause in (0.2, 2, 20):
+            launch = self.start_launch("--detach", "--graphd", self.path("slow_graphd"), "--",
+                                       "sh", "-c", "touch up$RANK; exec sleep 3600", trainers=1)
+            folders = wait_until("the job's directories", self.folders_of_two)
+            # A supervisor has told its launcher that it is detached when it opens this log, which is
+            # a pipe here, and waits until somebody reads it.
+            for folder in folders:
+                os.mkfifo(folder + "/supervisor.log")
+            self.write("begin", "")
+            wait_until("the trainers", lambda: os.path.exists(self.path("up0"))
+                       and os.path.exists(self.path("up1")))
+            time.sleep(pause * SLOW)
+            launch.send_signal(signal.SIGINT)
+            said = ""
+            while "interrupted" not in said and "signal" not in said:
+                said = read_line(launch.stderr)
+            readers = [os.open(folder + "/supervisor.log", os.O_RDONLY | os.O_NONBLOCK)
+                       for folder in folders]
+            out, err = launch.communicate(timeout=DEADLINE * SLOW)
+            self.assertEqual((launch.returncode, out), (130, ""))
+            if "stop" in err:
+                job = re.search("`graphctl stop ([0-9-]+) ", err)[1]
+                self.assertEqual(self.on_job("stop", job).returncode, 0)
+            self.all_gone()
+            for reader in readers:
+                os.close(reader)
+            if "stop" in err:
+                return
+            for mark in ("up0", "up1", "begin"):  # the signal came before the hosts were to detach
+                os.remove(self.path(mark))
+        self.fail("the hosts were never detaching when the signal came")
+
     def test_it_outlives_its_launcher_and_keeps_output_and_exit_code(self):
         job = self.detach(WORK, trainers=2)
         self.assertIn(f"graphctl attach {job}", self.launch_hint)
