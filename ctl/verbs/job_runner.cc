@@ -304,7 +304,9 @@ void JobRunner::NoticeSilence() {
     Host& host = hosts_[i];
     const std::string& node = plan_.hosts[i].node;
     const double limit = host_timeout_ + (host.answered ? 0 : connect_timeout_);
-    if (node.empty() || host.closed || host.done || host.lost) continue;
+    // Until the job ends, its trainers on other hosts need the daemon of a host whose trainers are
+    // done.
+    if (node.empty() || host.closed || (host.done && ending_) || host.lost) continue;
     if (SecondsSince(host.heard) <= limit) continue;
     host.lost = true;
     const std::string why =

@@ -342,10 +342,12 @@ class Ends(SlurmCase):
                                r"|10\.99\.0\.3: its graphd-guard, .* was killed")
         self.nothing_remains()
 
-    def lose(self, machines, *arguments):
+    def lose(self, machines, *arguments, command=WAITING):
         """Returns what graphctl says about a job that loses nodes, and the seconds until it ends."""
-        job = self.start_launch("--host_timeout", "3", *arguments, WAITING)
+        job = self.start_launch("--host_timeout", "3", *arguments, command)
         self.up(job)
+        if "exit 0" in command:
+            time.sleep(1)  # for the launcher to learn that the trainers have ended
         begin = time.monotonic()
         for machine in machines:
             cluster.cable(machine, False)
@@ -364,6 +366,13 @@ class Ends(SlurmCase):
         said, took = self.lose([self.third])
         self.assertIn("10.99.0.3: node m3 has been silent for 3 s (--host_timeout)", said)
         self.assertEqual(said.count("silent"), 1, said)
+        self.assertTrue(2 < took < 8 * SLOW, took)
+
+    def test_a_lost_node_whose_trainers_are_done_ends_the_job(self):
+        # Its daemon has a partition that the other trainers read.
+        said, took = self.lose([cluster.machines[1]], command=(
+            f'if [ "$RANK" = 1 ]; then echo up $(hostname); exit 0; fi; {WAITING}'))
+        self.assertIn("node m2 has been silent for 3 s (--host_timeout)", said)
         self.assertTrue(2 < took < 8 * SLOW, took)
 
     def test_two_lost_nodes_are_both_given_up(self):
