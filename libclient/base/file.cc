@@ -66,12 +66,18 @@ std::string ReadTextFile(const std::string& path, size_t max_bytes) {
 
 void WriteFileAtomically(const std::string& path, std::string_view text) {
   const std::string temporary = path + ".tmp" + std::to_string(::getpid());
-  {
-    UniqueFd fd = OpenFile(temporary, O_WRONLY | O_CREAT | O_TRUNC);
+  // Somebody who may write to the directory may have made a link with this name, which anybody can
+  // guess. A process with the same number may also have left a file.
+  ::unlink(temporary.c_str());
+  UniqueFd fd = OpenFile(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
+  try {
     WriteExactly(fd.get(), std::as_bytes(std::span(text)), temporary);
     Sync(fd.get(), temporary);
+    if (::rename(temporary.c_str(), path.c_str()) != 0) ThrowErrno("can't rename to", path);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
   }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) ThrowErrno("can't rename to", path);
 }
 
 void MakeDirectories(const std::string& path) {
