@@ -23,6 +23,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "base/directory.h"
 #include "base/strings.h"
 #include "format/data_files.h"
 #include "wire/ip_config.h"
@@ -57,8 +58,9 @@ std::pair<UniqueFd, std::string> MakeNotifySocket() {
   return {std::move(socket), "@" + std::string(address.sun_path + 1, length - 1)};
 }
 
-// Makes the directory of a server in the runtime directory. Checks the owner of the runtime
-// directory, because below /tmp any user could have created it.
+// Makes the directory of a server in the runtime directory. Checks the owners of both, because
+// below /tmp any user could have created them, with links to files of this user in place of the
+// logs.
 void MakeRuntimeDirectory(const std::string& runtime_dir, const std::string& directory) {
   MakeDirectories(DirName(runtime_dir));
   if (::mkdir(runtime_dir.c_str(), 0755) != 0 && errno != EEXIST) {
@@ -70,7 +72,20 @@ void MakeRuntimeDirectory(const std::string& runtime_dir, const std::string& dir
     Throw(ErrorCode::kDenied, "runtime directory ", runtime_dir,
           " belongs to another user; remove it, or name another with --runtime_dir");
   }
-  MakeDirectories(directory);
+  if (::mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST) {
+    ThrowErrno("can't create directory", directory);
+  }
+  // With a umask such as 002, a daemon makes a directory that the group can write.
+  if (::lstat(directory.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
+      info.st_uid == ::geteuid() && (info.st_mode & S_IWGRP) != 0) {
+    ::chmod(directory.c_str(), info.st_mode & 07755);
+  }
+  try {
+    OpenOwnDirectory(directory);
+  } catch (const Error& error) {
+    Throw(error.code(), "the server's directory ", error.what(),
+          "; remove it, or name another runtime directory with --runtime_dir");
+  }
 }
 
 // Returns whether the daemon needs only its Unix socket: its address is a loopback address, so all
@@ -187,7 +202,7 @@ bool DaemonStarter::Poll() {
     if (attach == Attach::kNobody) Start();
   }
   if (attach == Attach::kDone) {
-    log_lock_.reset();
+    lock_.reset();
     return true;
   }
   if (seconds() > spec_.start_timeout) {
@@ -279,16 +294,18 @@ void DaemonStarter::CheckNumParts(int num_parts) const {
 }
 
 bool DaemonStarter::TryLock() {
-  if (log_lock_) return true;
+  if (lock_) return true;
   if (spec_.part_config.empty()) {
     Throw(ErrorCode::kUnavailable, "no server '", spec_.server_name, "' runs at ",
           HostPort(spec_.address, spec_.port), ", and --part_config is required to start one",
           OtherServersHint(directory_));
   }
   MakeRuntimeDirectory(spec_.runtime_dir, directory_);
-  UniqueFd log = OpenFile(log_path_, O_WRONLY | O_CREAT | O_APPEND, 0644);
-  if (::flock(log.get(), LOCK_EX | LOCK_NB) != 0) return false;
-  log_lock_ = std::move(log);
+  // The file that is locked is not the log, because others may read the log, and could lock it
+  // then.
+  UniqueFd lock = OpenOwnFile(StrCat(directory_, "/", spec_.port, ".lock"), O_RDWR | O_CREAT);
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return false;
+  lock_ = std::move(lock);
   return true;
 }
 
@@ -315,15 +332,13 @@ void DaemonStarter::Start() {
           " would listen beyond loopback to anyone who can reach it; give --keys or "
           "--secret (see graphctl keys) or, if its network is trusted, --insecure");
   }
+  const UniqueFd log = OpenOwnFile(log_path_, O_WRONLY | O_CREAT | O_APPEND, 0644);
   log_begin_ = FileSize(log_path_);
   std::tie(notify_socket_, notify_name_) = MakeNotifySocket();
   std::vector<std::string> words = DaemonArguments(spec_, spec_.runtime_dir, ends_with_jobs_);
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
-  // Opens the log file once more for the daemon. The lock belongs to the description that this
-  // process has opened; if the daemon inherited that one, the lock would not end with this process.
-  UniqueFd log = OpenFile(log_path_, O_WRONLY | O_APPEND);
   const pid_t pid = ::fork();
   if (pid < 0) ThrowErrno("can't start", spec_.graphd);
   if (pid == 0) RunChild(pointers, log.get());

@@ -88,7 +88,7 @@ class DaemonStarter {
   IfMissing if_missing_;
   Clock::time_point begin_ = Clock::now();
   std::string directory_, socket_path_, log_path_, other_part_config_, changed_files_;
-  UniqueFd log_lock_;
+  UniqueFd lock_;           // nobody else starts the daemon while this process has it
   UniqueFd notify_socket_;  // receives READY=1 (sd_notify) from the daemon that we started
   std::string notify_name_;
   Clock::time_point next_attempt_{};

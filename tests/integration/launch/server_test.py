@@ -15,7 +15,7 @@ import termios
 import time
 import unittest
 
-from harness import DEADLINE, GRAPHCTL, SLOW, GraphctlTest, read_line, wait_until
+from harness import DEADLINE, GRAPHCTL, SLOW, GraphctlTest, kill_all, read_line, wait_until
 
 HERE = ("--server_name", "ring", "--ip_config", "ip.txt")
 
@@ -126,6 +126,47 @@ class Server(GraphctlTest):
         self.assertNotIn("written back", forced.stderr)
         job.communicate(timeout=20 * SLOW)
         self.assertEqual(job.returncode, 5)
+
+    def as_nobody(self, *words):
+        return subprocess.Popen(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+                                 *words], env=self.environment)
+
+    def test_a_directory_of_another_user_is_refused(self):
+        os.chmod(self.workspace, 0o755)
+        os.mkdir(self.runtime)
+        os.chmod(self.runtime, 0o1777)  # as /tmp
+        self.write("precious", "as it was")
+        folder = os.path.join(self.runtime, "ring")
+        self.assertEqual(self.as_nobody("mkdir", folder).wait(), 0)
+        self.assertEqual(self.as_nobody("ln", "-s", self.path("precious"),
+                                        f"{folder}/{self.ports[0]}.log").wait(), 0)
+        start = ("server", "start", *HERE, "--part_config", "ring.json")
+        done = self.graphctl(*start)
+        self.assertEqual(done.returncode, 10, done.stderr)
+        self.assertIn(f"{folder} belongs to user 65534", done.stderr)
+        os.chown(folder, 0, 0)
+        for mode, why in ((0o757, "ring can be written by other users"),
+                          (0o755, f"{self.ports[0]}.log is a link")):
+            os.chmod(folder, mode)
+            done = self.graphctl(*start)
+            self.assertEqual(done.returncode, 10, done.stderr)
+            self.assertIn(why, done.stderr)
+        self.assertEqual(self.read("precious"), "as it was")
+        self.graphctl("server", "stop", *HERE)
+
+    def test_a_user_who_reads_the_log_keeps_no_server_from_starting(self):
+        os.chmod(self.workspace, 0o755)
+        self.start_server()
+        self.stop_server()
+        log = os.path.join(self.runtime, "ring", f"{self.ports[0]}.log")
+        reader = self.as_nobody("flock", "--shared", log, "sleep", "3600")
+        self.started.append(reader)
+        wait_until("the reader's lock", lambda: [
+            1 for _, command in self.left() if command == "sleep 3600"])
+        self.start_server()
+        self.stop_server()
+        reader.kill()
+        kill_all(pid for pid, command in self.left() if command == "sleep 3600")
 
     def test_a_port_that_is_taken_is_an_error_that_names_it(self):
         with socket.socket() as taken:
