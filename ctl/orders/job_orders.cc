@@ -121,6 +121,7 @@ void Restart(const RestartSpec& restart, uint16_t port) {
   const JobDirectory directory = JobDirectory::Open(restart.job, port);
   nlohmann::json state = directory.ReadState();
   CheckRestart(restart, state, directory.IsLive());
+  const UniqueFd lock = directory.LockRestart(restart.job);
   Clock::time_point begin = Clock::now();
   while (!AllWait(restart.joining, state) && SecondsSince(begin) < kJoinSeconds) {
     if (!PauseWhileAsked(kPauseMilliseconds)) return;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <optional>
@@ -28,6 +29,7 @@ constexpr const char* kStateFile = "/state.json";
 constexpr const char* kLockFile = "/lock";
 constexpr const char* kStopFile = "/stop";
 constexpr const char* kRestartFile = "/restart";
+constexpr const char* kRestartLockFile = "/restart.lock";
 constexpr const char* kOrderFile = "/order.json";
 
 // Returns the base directory (<base> in JobDirectory's comment). It does not depend on variables
@@ -112,6 +114,11 @@ bool IsLed(const std::string& state_path) {
 bool IsLocked(const std::string& lock_path) {
   const UniqueFd fd(::open(lock_path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   return fd && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0;
+}
+
+[[noreturn]] void RefuseSecondRestart(const std::string& job) {
+  Throw(ErrorCode::kExists, "another `graphctl restart ", job,
+        "` waits for the job's answer; try again when it has ended");
 }
 
 }  // namespace
@@ -267,15 +274,24 @@ void JobDirectory::RemoveOrder() const { RemoveFile(path_ + kOrderFile); }
 
 std::string JobDirectory::ReadOrder() const { return ReadTextFile(path_ + kOrderFile, kMaxState); }
 
+UniqueFd JobDirectory::LockRestart(const std::string& job) const {
+  UniqueFd lock = OpenOwnFile(path_ + kRestartLockFile, O_RDWR | O_CREAT);
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) RefuseSecondRestart(job);
+  return lock;
+}
+
 std::string JobDirectory::RequestRestart(const RestartSpec& restart) const {
-  if (FileExists(path_ + kRestartFile)) {
-    Throw(ErrorCode::kExists, "another `graphctl restart ", restart.job,
-          "` waits for the job's answer; try again when it has ended");
-  }
   std::string id = StrCat(::getpid(), "-", Clock::now().time_since_epoch().count());
   const nlohmann::json request = {
       {"id", id}, {"num_trainers", restart.num_trainers}, {"grace", restart.grace}};
-  WriteFileAtomically(path_ + kRestartFile, request.dump());
+  // A link appears with the whole request, and never replaces another one.
+  const std::string written = StrCat(path_, kRestartFile, ".", id);
+  WriteFileAtomically(written, request.dump());
+  const int error = ::link(written.c_str(), (path_ + kRestartFile).c_str()) == 0 ? 0 : errno;
+  RemoveFile(written);
+  if (error == EEXIST) RefuseSecondRestart(restart.job);
+  errno = error;
+  if (error != 0) ThrowErrno("can't write", path_ + kRestartFile);
   return id;
 }
 

@@ -70,6 +70,9 @@ class JobDirectory {
   // Returns the text that WriteOrder has stored. Throws Error(kNotFound) if there is none.
   std::string ReadOrder() const;
 
+  // Lets no other process restart the job until the result is destroyed. The supervisor has room
+  // for one answer only. Throws Error(kExists) if another process has the lock.
+  UniqueFd LockRestart(const std::string& job) const;
   // Asks the supervisor of the job's first host to start the trainers again. Returns the id of the
   // request. The supervisor writes its answer, with the same id, into the job's state. Throws
   // Error(kExists) if another request has not been taken yet.

@@ -358,6 +358,16 @@ class Restarts(DetachTest):
         self.assertIn(f"job {job} has ended", refused.stderr)
         self.all_gone()
 
+    def test_of_two_restarts_at_the_same_time_each_ends_soon(self):
+        job = self.detach("echo up; exec sleep 3600")
+        for _ in range(3):
+            restarts = [self.start("restart", job) for _ in range(2)]
+            said = [each.communicate(timeout=DEADLINE * SLOW)[1] for each in restarts]
+            codes = sorted(each.returncode for each in restarts)
+            self.assertIn(codes, ([0, 0], [0, 4]), said)
+        self.assertEqual(self.on_job("stop", job).returncode, 0)
+        self.all_gone()
+
     def test_a_job_that_is_stopped_during_a_restart_stops(self):
         job = self.detach("trap '' TERM; echo up; while :; do sleep 0.1; done")
         wait_until("the trainers", lambda: self.on_job("logs", job).stdout.count("] up") == 2)

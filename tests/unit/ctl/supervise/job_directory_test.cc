@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include "base/directory.h"
 #include "base/strings.h"
@@ -53,6 +55,35 @@ TEST_F(JobDirectoryTest, ARequestToRestartIsTakenOnce) {
   EXPECT_EQ(taken->num_trainers, 3);
   EXPECT_EQ(taken->grace, 60);
   EXPECT_FALSE(made.TakeRestartRequest());
+}
+
+TEST_F(JobDirectoryTest, OneOfManyRequestsToRestartAtTheSameTimeIsMade) {
+  const JobDirectory made = JobDirectory::Make("1120-1", 30050);
+  std::atomic<int> requests = 0, refusals = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 16; i++) {
+    threads.emplace_back([&, i] {
+      try {
+        made.RequestRestart({"1120-1", i, 0, {}});
+        requests++;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kExists) << error.what();
+        refusals++;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(requests, 1);
+  EXPECT_EQ(refusals, 15);
+}
+
+TEST_F(JobDirectoryTest, OneProcessAtATimeRestartsTheJob) {
+  const JobDirectory made = JobDirectory::Make("1120-1", 30050);
+  {
+    const UniqueFd lock = made.LockRestart("1120-1");
+    EXPECT_THAT(ErrorOf([&] { made.LockRestart("1120-1"); }), HasSubstr("exists: "));
+  }
+  made.LockRestart("1120-1");
 }
 
 TEST_F(JobDirectoryTest, ARequestThatCannotBeReadIsDropped) {
