@@ -125,6 +125,9 @@ bool Receiver::IsThere(const Wanted& file, const Workspace::Place& place) {
   }
   ::unlinkat(place.directory.get(), PartialName(place.name).c_str(),
              0);  // left by an earlier copy
+  // The earlier copy may have been killed before it has synced the file.
+  DiskNeed& need = needs_[info->st_dev];
+  if (need.path.empty()) need.path = place.shown;
   return true;
 }
 

@@ -50,7 +50,7 @@ class Receiver {
     uint64_t done = 0, written_back = 0;  // the kernel was told to write the bytes up to here
     std::unique_ptr<Checksum> sum;
   };
-  // The space that is needed on one file system.
+  // The space that is needed on one file system; 0 bytes if all of its files are there.
   struct DiskNeed {
     uint64_t bytes = 0, free_bytes = 0;
     std::string path;  // one of the files there

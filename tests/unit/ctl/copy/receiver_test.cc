@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -13,6 +15,13 @@
 #include "ctl/copy/protocol.h"
 #include "ctl/hosts/frame_reader.h"
 #include "graphd/error.h"
+
+// Counts the calls of the C library's function of this name, which does the same.
+static int syncs = 0;
+int syncfs(int fd) noexcept {
+  syncs++;
+  return static_cast<int>(::syscall(SYS_syncfs, fd));
+}
 
 namespace graphd::ctl {
 namespace {
@@ -100,6 +109,17 @@ class ReceiverTest : public ::testing::Test {
   std::optional<Receiver> receiver_;
   std::vector<json> answers_;
 };
+
+TEST_F(ReceiverTest, SyncsFilesThatAKilledCopyHasLeft) {
+  Write(ws_ / "there", "all of it");
+  Begin();
+  Want("there", "all of it");
+  List();
+  syncs = 0;
+  Finish();
+  EXPECT_TRUE(receiver_->finished());
+  EXPECT_EQ(syncs, 1);
+}
 
 TEST_F(ReceiverTest, StoresFilesOfAnySizeWithTheirPermissions) {
   Begin();
