@@ -58,8 +58,9 @@ bool IsLed(const nlohmann::json& state) { return ValueOr(state, "led", false); }
 
 void Follow(const FollowSpec& spec, uint16_t port) {
   const JobDirectory directory = JobDirectory::Open(spec.job, port);
-  nlohmann::json state = directory.ReadState();
+  // IsLive is called before ReadState, because a supervisor writes its last state before it ends.
   bool lives = directory.IsLive();
+  nlohmann::json state = directory.ReadState();
   SendFrame({{"t", "job"}, {"state", state}, {"lives", lives}, {"directory", directory.path()}});
   std::vector<Log> logs;
   if (spec.output) OpenLogs(state, spec.lines, logs);
@@ -68,7 +69,6 @@ void Follow(const FollowSpec& spec, uint16_t port) {
     while (SendLines(logs, is_last)) {
     }
     if (is_last || !PauseWhileAsked(kPauseMilliseconds)) return;
-    // IsLive is called before ReadState, because a supervisor writes its last state before it ends.
     lives = directory.IsLive();
     nlohmann::json now = directory.ReadState();
     if (now == state && lives) continue;
