@@ -87,6 +87,16 @@ void AssignTrainers(const std::vector<uint32_t>& trainers, HostOrder& order) {
   }
 }
 
+HostOrder DecodeJobOrder(const std::string& text, const std::string& job) {
+  HostOrder order = DecodeOrder(text);
+  if (order.job.job_id != job) {
+    Throw(ErrorCode::kCorrupt, "the job's first host has told the order of job '", order.job.job_id,
+          "', not of job ", job);
+  }
+  order.action = HostAction::kRun;
+  return order;
+}
+
 HostOrder JoinOrder(HostOrder first_host, const TrainerSlot& slot) {
   HostOrder order = std::move(first_host);
   order.only_trainers = true;

@@ -33,6 +33,11 @@ bool OnlyComputes(const JobSpec& job, uint32_t host);
 // kMaxTrainersPerSlot, or no trainers at all.
 void AssignTrainers(const std::vector<uint32_t>& trainers, HostOrder& order);
 
+// Decodes the order that the first host of a job has kept, for another host that joins the job.
+// Throws Error(kInvalid) if it is not an order, and Error(kCorrupt) if it is that of another job.
+// The result can only run the job, whatever action the text names.
+HostOrder DecodeJobOrder(const std::string& text, const std::string& job);
+
 // Returns the HostOrder by which a host that runs trainers only joins a running job. `first_host`:
 // the order of the job's first host.
 HostOrder JoinOrder(HostOrder first_host, const TrainerSlot& slot);

@@ -75,7 +75,7 @@ std::vector<uint32_t> StartSupervisors(const std::vector<HostPlan>& plan,
   if (missing.empty()) return started;
   const nlohmann::json told = AskFirstHost(plan[0], HostAction::kTellJobOrder,
                                            {options.job, 0, 0, {}}, options.hosts, "order");
-  const HostOrder first = DecodeOrder(ValueOr(told, "order", ""));
+  const HostOrder first = DecodeJobOrder(ValueOr(told, "order", ""), options.job);
   const std::vector<TrainerSlot>& slots = first.job.slots;
   std::erase_if(missing, [&slots](const HostPlan& host) {
     return std::ranges::find(slots, host.order.server.address, &TrainerSlot::address) ==

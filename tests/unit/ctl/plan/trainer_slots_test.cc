@@ -84,5 +84,13 @@ TEST(TrainerSlots, NumbersThatDoNotFitTheJobAreRefused) {
   EXPECT_THAT(RanksOf(order), ElementsAre(0));
 }
 
+TEST(JobOrder, OnlyRunsTheJobThatWasAskedFor) {
+  HostOrder told;
+  told.action = HostAction::kInstallKeys;
+  told.job.job_id = "1120-1";
+  EXPECT_EQ(DecodeJobOrder(EncodeOrder(told), "1120-1").action, HostAction::kRun);
+  EXPECT_THROW(DecodeJobOrder(EncodeOrder(told), "1120-2"), Error);
+}
+
 }  // namespace
 }  // namespace graphd::ctl
