@@ -4,6 +4,7 @@
 #include <pybind11/pybind11.h>
 
 #include "graphd/error.h"
+#include "running_call.h"
 
 namespace graphd::python {
 
@@ -14,6 +15,7 @@ void TranslateErrors() {
     try {
       std::rethrow_exception(thrown);
     } catch (const Error& error) {
+      const RunningCall running;
       const py::object made = py::module_::import("graphd.errors")
                                   .attr("error_of")(ErrorCodeName(error.code()), error.what());
       PyErr_SetObject(py::type::of(made).ptr(), made.ptr());

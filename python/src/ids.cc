@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/strings.h"
+#include "running_call.h"
 
 namespace graphd::python {
 namespace {
@@ -24,6 +25,7 @@ Tensor FromSequence(py::handle object, const char* what) {
 }  // namespace
 
 Ids::Ids(py::handle object, const char* what) {
+  const RunningCall running;
   if (py::isinstance<py::int_>(object)) {
     tensor_ = TensorOf(std::vector<int64_t>{object.cast<int64_t>()});
     is_scalar_ = true;
@@ -57,6 +59,7 @@ std::vector<std::vector<int64_t>> IdsByType(const py::sequence& lists, const cha
 TimesByType TimesFrom(const py::object& lists, const char* what) {
   TimesByType times;
   if (lists.is_none()) return times;
+  const RunningCall running;
   bool has_whole = false, has_real = false;
   for (const py::handle list : lists) {
     times.whole.emplace_back();

@@ -3,8 +3,10 @@
 
 namespace graphd::python {
 
-// A call that needs the GIL once more before it ends. The interpreter waits for these calls before
-// it ends, because it aborts a thread that asks for the GIL after that.
+// A part of a C++ function that needs the GIL once more: a call without the GIL, or code that may
+// run Python's, in which other threads get the GIL in turn. The interpreter waits for these parts
+// before it ends, because a thread that asks for the GIL after that ends at once, and the program
+// is aborted if this happens in a C++ function.
 class RunningCall {
  public:
   RunningCall() noexcept;

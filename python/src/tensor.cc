@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "dlpack.h"
+#include "running_call.h"
 
 namespace graphd::python {
 namespace {
@@ -114,6 +115,7 @@ void UseTensorsOf(py::object from_dlpack, py::object torch_bool) {
 }
 
 py::object ToPython(Tensor tensor) {
+  const RunningCall running;
   return library().from_dlpack ? ToTorch(std::move(tensor)) : ToNumpy(std::move(tensor));
 }
 

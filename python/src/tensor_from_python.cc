@@ -128,6 +128,7 @@ Tensor FromDlpack(const py::object& object, const char* what) {
 }  // namespace
 
 Tensor FromPython(py::handle object, const char* what) {
+  const RunningCall running;
   if (py::isinstance<py::array>(object)) {
     return FromNumpy(py::reinterpret_borrow<py::array>(object), what);
   }

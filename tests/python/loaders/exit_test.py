@@ -6,20 +6,21 @@ import sys
 
 import support
 
-# The functions of threads, which never end.
+# The functions of threads, which never end. They use NumPy, because PyTorch itself aborts a program
+# that ends while a daemon thread is in one of its functions.
 BARRIER = """
 def work():
     g.barrier()
 """
 READS = """
-tensor = DistTensor((300, 4096), torch.float32, "x", part_policy=g.get_node_partition_policy("user"))
+feat, ids = g.nodes["user"].data["feat"], numpy.arange(300).repeat(100)
 def work():
     while True:
-        tensor[torch.arange(300).repeat(10)]
+        feat[ids]
 """
 LOADER = """
 loader = DistNodeDataLoader(
-    g, {"user": torch.arange(300)}, NeighborSampler([5, 5]), batch_size=3, num_workers=2
+    g, {"user": numpy.arange(300)}, NeighborSampler([5, 5]), batch_size=3, num_workers=2
 )
 def work():
     while True:
@@ -27,10 +28,12 @@ def work():
             pass
 """
 PROGRAM = """
-import atexit, threading, time, torch
+import atexit, threading, time, numpy
 atexit.register(lambda: print(len(g.find_edges([1, 2], "follows")[0]), "edges at the end"))
+import graphd
 from graphd.distributed import *
 from graphd.sampling import NeighborSampler
+graphd.use("numpy")
 initialize(job_id="j", rank=0, world_size=2)
 g = DistGraph()
 {}
