@@ -211,7 +211,7 @@ void TableCatalog::Drop(const Table& table) {
   if (!by_id().contains(id)) {  // another call has dropped it
     Throw(ErrorCode::kNotFound, "there is no ", NamedTable(name), " any more");
   }
-  // What the disk gets with the next flush must be what this process serves: while RocksDB had
+  // The disk must get, with the next flush, what this process serves: while RocksDB had
   // removals of a table that is still used, pushes to it would be accepted and lost. So the table
   // is removed from the maps before the flush, which may fail.
   PutFormerSpecs();

@@ -742,41 +742,6 @@ TEST_F(PersistentArenaTest, ATableForWhichThereIsNoMemoryTakesNone) {
   EXPECT_THAT(Failure([&] { store.OpenTable(wide); }), "no error");
 }
 
-// The shortage ends the start, because the push is still in the log.
-TEST_F(PersistentArenaTest, APushForWhichThereIsNoMemoryAtAStartIsNotLost) {
-  const ScratchDirectory scratch;
-  StoreOptions copy = Options(scratch);
-  TableSpec large = Spec("large", OptimizerState::kNone);
-  large.rows = 64'000;
-  large.row_shape = {256};  // 62.5 MiB
-  {
-    options_.memory_dir.clear();
-    Store store(options_);
-    const auto table = store.OpenTable(large);
-    const std::vector<float> values(256, 42);
-    for (int64_t row = 0; row < large.rows; row += 64) {
-      Push push;
-      push.rule.kind = UpdateKind::kSet;
-      push.client = {1, 1};
-      push.sequence = static_cast<uint64_t>(row) + 1;
-      push.rows = {&row, 1};
-      push.payload = std::as_bytes(std::span(values));
-      store.Apply(table, push);
-    }
-    CopyStore(options_, copy.directory);
-  }
-  const SmallDisk small(40);
-  copy.memory_dir = DirName(small / "x");
-  EXPECT_THAT(Failure([&] { Store store(copy); }), HasSubstr("overloaded: "));
-  const MemoryDirectory memory;
-  copy.memory_dir = memory.path();
-  Store store(copy);
-  const auto table = store.FindTable("large");
-  EXPECT_EQ(store.TroubleOf(*table), "");
-  const std::vector<float> rows = AllRows(*table);
-  for (size_t row = 0; row < rows.size() / 256; row += 64) ASSERT_EQ(rows[row * 256], 42);
-}
-
 TEST_F(PersistentArenaTest, AFullFileSystemIsOverloaded) {
   const ScratchDirectory small;
   ASSERT_EQ(::mount("tmpfs", small.path().c_str(), "tmpfs", 0, "size=2m"), 0);

@@ -64,7 +64,7 @@ TEST(ClientTable, AJobWithManyClientsForgetsItsOwn) {
   EXPECT_EQ(clients.all().size(), ClientTable::kMaxClients);
   for (uint64_t i = 0; i < 2048; i++) ASSERT_NE(clients.Find({1, i}), nullptr) << i;
   EXPECT_NE(clients.Find({2, 0}), nullptr);
-  // Of its own, it forgets those that pushed longest ago.
+  // It forgets those of its own that pushed longest ago.
   EXPECT_EQ(clients.Find({3, ClientTable::kMaxClients}), nullptr);
   EXPECT_NE(clients.Find({3, 2 * ClientTable::kMaxClients - 1}), nullptr);
   EXPECT_NE(clients.Find({3, ClientTable::kMaxClients + 2049}), nullptr);
