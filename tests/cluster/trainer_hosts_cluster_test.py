@@ -97,7 +97,7 @@ class Training(TrainerHosts):
                              "--trainer_hosts", "/srv/ws/gpus.txt")
         self.assertEqual(sent.returncode, 0, sent.stderr)
         self.assertEqual(sorted(os.listdir(self.third.folder + KEYS)),
-                         ["ca.pem", "client.key", "client.pem", "revoked"])
+                         ["ca.pem", "client.key", "client.pem", "lock", "revoked"])
         self.assertIn("server.key", os.listdir(cluster.machines[0].folder + KEYS))
         self.check_results(self.results(
             self.launch(self.python("whole_trainer.py", "small"), guard=("--keys", KEYS))))

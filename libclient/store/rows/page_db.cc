@@ -411,10 +411,18 @@ void PageDb::Change(const std::function<rocksdb::Status()>& change) {
   Check(status, directory_);
 }
 
+// Returns whether a flush runs, also one that has failed: RocksDB's thread then sleeps for a
+// second. If RocksDB is resumed meanwhile, it may wait for ever for a flush that nobody begins.
+bool PageDb::IsFlushing() const {
+  uint64_t running = 0;
+  db_->GetIntProperty(rocksdb::DB::Properties::kNumRunningFlushes, &running);
+  return running != 0;
+}
+
 // Returns whether RocksDB accepts changes again.
 bool PageDb::Resume() {
   const MutexLock lock(resume_mutex_);
-  if (SecondsSince(resumed_) < kResumeSeconds) return false;
+  if (SecondsSince(resumed_) < kResumeSeconds || IsFlushing()) return false;
   const bool done = db_->Resume().ok();
   resumed_ = Clock::now();
   if (done) LogInfo(directory_, ": the disk has room again");
@@ -554,16 +562,15 @@ void PageDb::Flush() {
     rocksdb::Status status = db_->Flush(options);
     while (status.ok() && !flushes_->WaitFor(last)) {
       status = flushes_->TakeError();
-      if (status.ok()) status = db_->Resume();  // does nothing unless there was an error before
-      // Another call while a flush runs would only make smaller files.
-      uint64_t running = 0;
-      db_->GetIntProperty(rocksdb::DB::Properties::kNumRunningFlushes, &running);
-      if (status.ok() && running == 0) status = db_->Flush(options);
+      // Another call of Flush while a flush runs would only make smaller files.
+      if (!status.ok() || IsFlushing()) continue;
+      status = db_->Resume();  // does nothing unless there was an error before
+      if (status.ok()) status = db_->Flush(options);
     }
     return status;
   });
   // A full disk may have stopped only compaction. If it has not, this call does nothing.
-  db_->Resume().PermitUncheckedError();
+  if (!IsFlushing()) db_->Resume().PermitUncheckedError();
 }
 
 void PageDb::LinkTo(const std::string& directory) {

@@ -86,6 +86,7 @@ class PageDb {
 
  private:
   void Change(const std::function<rocksdb::Status()>& change);
+  bool IsFlushing() const;
   bool Resume();
 
   std::string directory_;
