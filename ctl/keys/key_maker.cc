@@ -206,10 +206,8 @@ std::vector<KeyMaker::Entry> KeyMaker::Revoke(const std::string& name_or_serial)
   std::vector<Entry> all = List();
   const RevokedList next = ReadList(kRevokeNext);
   for (const auto& [serial, name] : next.names()) {
-    const auto has_serial = [&](const Entry& entry) { return entry.serial == serial; };
-    if (std::none_of(all.begin(), all.end(), has_serial)) {
-      all.push_back({name, serial, {}, 0, false, ""});
-    }
+    const auto found = std::ranges::find(all, serial, &Entry::serial);
+    if (found == all.end()) all.push_back({name, serial, {}, 0, false, ""});
   }
   RevokedList revoked;
   std::vector<Entry> chosen;

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "base/strings.h"
 #include "base/threads/mutex.h"
 #include "client/link/push_regions.h"
 #include "client/link/row_calls.h"
