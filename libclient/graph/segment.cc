@@ -16,6 +16,7 @@
 
 #include "base/huge_pages.h"
 #include "base/strings.h"
+#include "graph/array_bytes.h"
 
 namespace graphd {
 namespace {
@@ -66,16 +67,11 @@ const ArraySpec& SegmentLayout::Add(std::string name, const Encoding& encoding,
   } catch (const Error& error) {
     Throw(error.code(), "array '", name, "': ", error.what());
   }
-  uint64_t bytes = DTypeSize(encoding.stored);
-  for (int64_t extent : shape) {
-    if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes) ||
-        bytes > (uint64_t{1} << 62)) {
-      Throw(ErrorCode::kInvalid, "array '", name, "' has an impossible extent of ", extent);
-    }
-  }
-  const uint64_t offset = RoundUp(total_, bytes >= kHugePage ? 4096 : 64);
-  arrays_.push_back({std::move(name), encoding, std::move(shape), offset, bytes});
-  total_ = RoundUp(offset + bytes, 64);
+  const auto bytes = ArrayBytes(encoding.stored, shape, uint64_t{1} << 62);
+  if (!bytes) Throw(ErrorCode::kInvalid, "array '", name, "' has an impossible shape");
+  const uint64_t offset = RoundUp(total_, *bytes >= kHugePage ? 4096 : 64);
+  arrays_.push_back({std::move(name), encoding, std::move(shape), offset, *bytes});
+  total_ = RoundUp(offset + *bytes, 64);
   return arrays_.back();
 }
 

@@ -15,7 +15,7 @@ struct DTypeRow {
   size_t size;
 };
 
-constexpr DTypeRow kDTypes[] = {
+constexpr DTypeRow kRows[kDTypes] = {
     {DType::kFloat16, "float16", 2}, {DType::kBFloat16, "bfloat16", 2},
     {DType::kFloat32, "float32", 4}, {DType::kFloat64, "float64", 8},
     {DType::kUInt8, "uint8", 1},     {DType::kBool, "bool", 1},
@@ -25,7 +25,7 @@ constexpr DTypeRow kDTypes[] = {
     {DType::kUInt64, "uint64", 8},
 };
 
-const DTypeRow& Row(DType dtype) noexcept { return kDTypes[static_cast<size_t>(dtype)]; }
+const DTypeRow& Row(DType dtype) noexcept { return kRows[static_cast<size_t>(dtype)]; }
 
 }  // namespace
 
@@ -33,7 +33,7 @@ size_t DTypeSize(DType dtype) noexcept { return Row(dtype).size; }
 const char* DTypeName(DType dtype) noexcept { return Row(dtype).name; }
 
 DType DTypeFromName(const std::string& name) {
-  for (const DTypeRow& row : kDTypes) {
+  for (const DTypeRow& row : kRows) {
     if (name == row.name) return row.dtype;
   }
   Throw(ErrorCode::kInvalid, "unknown dtype '", name, "'; known: float16, bfloat16, float32, ",

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "graph/array_bytes.h"
 
 namespace graphd {
 namespace {
@@ -27,7 +28,7 @@ void CheckTensorSpec(const GraphMeta& meta, TensorSpec& spec) {
   CheckName(spec.name);
   if (static_cast<uint8_t>(spec.policy) >= kTensorPolicies ||
       static_cast<uint8_t>(spec.writers) >= kTensorWriters ||
-      static_cast<uint8_t>(spec.dtype) > static_cast<uint8_t>(DType::kUInt64)) {
+      static_cast<uint8_t>(spec.dtype) >= kDTypes) {
     Throw(ErrorCode::kInvalid, "tensor '", spec.name, "': policy ", static_cast<int>(spec.policy),
           ", writers ", static_cast<int>(spec.writers), ", dtype ", static_cast<int>(spec.dtype),
           ": one of these values is unknown");
@@ -58,13 +59,9 @@ void CheckRowShape(const TensorSpec& spec) {
     Throw(ErrorCode::kInvalid, "tensor '", spec.name, "': at most ", kMaxExtents,
           " dimensions after the first, not ", spec.row_shape.size());
   }
-  uint64_t bytes = DTypeSize(spec.dtype);
-  for (const int64_t extent : spec.row_shape) {
-    if (extent <= 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes) ||
-        bytes > kMaxRowBytes) {
-      Throw(ErrorCode::kInvalid, "tensor '", spec.name,
-            "': a row's dimensions must be positive and a row at most 16 MiB");
-    }
+  if (ArrayBytes(spec.dtype, spec.row_shape, kMaxRowBytes).value_or(0) == 0) {
+    Throw(ErrorCode::kInvalid, "tensor '", spec.name,
+          "': a row's dimensions must be positive and a row at most 16 MiB");
   }
 }
 

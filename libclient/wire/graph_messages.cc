@@ -99,7 +99,7 @@ SegmentLayout ReadLayout(wire::SegmentInfo::Reader in, const std::string& peer) 
   std::vector<ArraySpec> table;
   for (auto array : BoundedList(in.getArrays(), "arrays")) {
     for (const uint8_t dtype : {array.getDtype(), array.getReadAs()}) {
-      if (dtype > static_cast<uint8_t>(DType::kUInt64)) {
+      if (dtype >= kDTypes) {
         Throw(ErrorCode::kCorrupt, peer, ": unknown dtype ", int{dtype});
       }
     }

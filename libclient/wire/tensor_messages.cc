@@ -44,7 +44,6 @@ TensorSpec ReadTensorSpec(wire::TensorSpec::Reader in) {
   spec.policy = Enumerator<TensorPolicy>(spec.name, "policy", in.getPolicy(), kTensorPolicies);
   spec.type = in.getType();
   spec.rows = in.getRows();
-  constexpr auto kDTypes = static_cast<uint8_t>(DType::kUInt64) + 1;
   spec.dtype = Enumerator<DType>(spec.name, "dtype", in.getDtype(), kDTypes);
   if (in.getRowShape().size() > kMaxExtents) {
     Throw(ErrorCode::kInvalid, "tensor '", spec.name, "' has ", in.getRowShape().size(),

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "graph/array_bytes.h"
 #include "wire/bounded.h"
 
 namespace graphd {
@@ -34,20 +35,16 @@ PartitionFeatures ReadFeatures(wire::PartitionInfo::Reader in, const Schema& sch
   for (auto feature : BoundedList(in.getFeatures(), "features")) {
     auto& of_kind = feature.getIsEdge() ? features.edges : features.nodes;
     const auto type = static_cast<size_t>(feature.getType());
-    if (type >= of_kind.size() || feature.getDtype() > static_cast<uint8_t>(DType::kUInt64)) {
+    if (type >= of_kind.size() || feature.getDtype() >= kDTypes) {
       Throw(ErrorCode::kCorrupt, "feature '", feature.getName().cStr(), "' of type ", type,
             " and dtype ", int{feature.getDtype()}, " is none that the graph can have");
     }
     const auto dtype = static_cast<DType>(feature.getDtype());
     std::vector<int64_t> shape;
-    uint64_t bytes = DTypeSize(dtype);
-    for (int64_t extent : feature.getRowShape()) {
-      if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes) ||
-          bytes > kMostRowBytes) {
-        Throw(ErrorCode::kCorrupt, "feature '", feature.getName().cStr(), "' has a dimension of ",
-              extent, ", with which a row can't be sent");
-      }
-      shape.push_back(extent);
+    for (const int64_t extent : feature.getRowShape()) shape.push_back(extent);
+    if (!ArrayBytes(dtype, shape, kMostRowBytes)) {
+      Throw(ErrorCode::kCorrupt, "feature '", feature.getName().cStr(),
+            "' has a shape with which a row can't be sent");
     }
     of_kind[type].push_back({feature.getName().cStr(), dtype, std::move(shape)});
   }

@@ -31,6 +31,7 @@ enum class DType : uint8_t {
   kUInt32,
   kUInt64,
 };
+inline constexpr uint8_t kDTypes = 13;
 
 // Returns the size of one element in bytes.
 size_t DTypeSize(DType dtype) noexcept;

@@ -2,6 +2,7 @@
 #include "store/rows/table_spec.h"
 
 #include "base/strict_json.h"
+#include "graph/array_bytes.h"
 #include "store/rows/initializer.h"
 
 namespace graphd::store {
@@ -21,13 +22,9 @@ void TableSpec::Check() const {
   if (row_shape.size() > 8) {
     Throw(ErrorCode::kInvalid, NamedTable(name), ": at most 8 extents, not ", row_shape.size());
   }
-  uint64_t bytes = DTypeSize(dtype);
-  for (const int64_t extent : row_shape) {
-    if (extent <= 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes) ||
-        bytes > (uint64_t{1} << 24)) {
-      Throw(ErrorCode::kInvalid, NamedTable(name),
-            ": a row's dimensions must be positive and a row at most 16 MiB");
-    }
+  if (ArrayBytes(dtype, row_shape, uint64_t{1} << 24).value_or(0) == 0) {
+    Throw(ErrorCode::kInvalid, NamedTable(name),
+          ": a row's dimensions must be positive and a row at most 16 MiB");
   }
   if (state != OptimizerState::kNone && dtype != DType::kFloat32) {
     Throw(ErrorCode::kInvalid, NamedTable(name), ": optimisers are for float32, not ",

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "graphd/tensor.h"
+
+namespace graphd {
+
+// Returns the bytes of an array with this dtype and these extents, which may be those of a message
+// or a file. Returns nothing if an extent is negative, or if there are more than `most` bytes.
+inline std::optional<uint64_t> ArrayBytes(DType dtype, std::span<const int64_t> extents,
+                                          uint64_t most) {
+  uint64_t bytes = DTypeSize(dtype);
+  for (const int64_t extent : extents) {
+    if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes) ||
+        bytes > most) {
+      return {};
+    }
+  }
+  return bytes;
+}
+
+}  // namespace graphd
