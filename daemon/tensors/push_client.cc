@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "base/strings.h"
 
@@ -22,10 +23,14 @@ uint64_t HashOf(const std::string& bytes) {
   return hash;
 }
 
+}  // namespace
+
+PushClients::PushClients(std::string job) : job_(std::move(job)), high_(HashOf(job_)) {}
+
 // Hashes the job's id after numbers of fixed size, so that two different inputs are never the same
 // bytes.
-store::ClientId IdOf(uint8_t kind, const std::string& job, uint32_t table,
-                     const store::ClientId& client) {
+store::ClientId PushClients::IdOf(uint8_t kind, uint32_t table,
+                                  const store::ClientId& client) const {
   std::string text;
   const auto add = [&](const auto& number) {
     text.append(reinterpret_cast<const char*>(&number), sizeof number);
@@ -34,18 +39,13 @@ store::ClientId IdOf(uint8_t kind, const std::string& job, uint32_t table,
   add(table);
   add(client.high);
   add(client.low);
-  return {HashOf(job), HashOf(text + job)};
+  return {high_, HashOf(text + job_)};
 }
 
-}  // namespace
-
-store::ClientId ClientOfPushes(const std::string& job, uint32_t table,
-                               const store::ClientId& client) {
-  return IdOf(0, job, table, client);
+store::ClientId PushClients::OfPushes(uint32_t table, const store::ClientId& client) const {
+  return IdOf(0, table, client);
 }
 
-store::ClientId ClientOfSteps(const std::string& job, uint32_t table) {
-  return IdOf(1, job, table, {});
-}
+store::ClientId PushClients::OfSteps(uint32_t table) const { return IdOf(1, table, {}); }
 
 }  // namespace graphd

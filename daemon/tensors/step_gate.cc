@@ -53,7 +53,7 @@ struct StepGate::JoinedStep {
 
 uint64_t StepGate::LastStep(const store::TensorHost::SharePtr& share,
                             const std::string& job) const {
-  return host_.LastSequence(ClientOfSteps(job, share->table->id()));
+  return host_.LastSequence(PushClients(job).OfSteps(share->table->id()));
 }
 
 std::shared_ptr<StepGate::Gate> StepGate::Find(const std::string& job, uint32_t table) {
@@ -62,8 +62,7 @@ std::shared_ptr<StepGate::Gate> StepGate::Find(const std::string& job, uint32_t 
   if (found == jobs_.end()) Throw(ErrorCode::kUnavailable, "step: job ", job, " has left");
   auto& gate = gates_[{job, table}];
   if (!gate) {
-    gate = std::make_shared<Gate>();
-    gate->waiting_bytes = found->second.waiting_bytes;
+    gate = std::make_shared<Gate>(PushClients(job).OfSteps(table), found->second.waiting_bytes);
     const MutexLock unshared(gate->mutex);
     gate->attempt = found->second.attempt;
   }
@@ -98,7 +97,7 @@ void StepGate::AddPart(const store::TensorHost::SharePtr& share, const std::stri
   const auto pushed = gate->pushed.lock();
   if (pushed && pushed->push.sequence == number && pushed->Add(done)) return;
   const uint64_t under_way = pushed && !pushed->IsOver() ? pushed->push.sequence : 0;
-  const uint64_t last = LastStep(share, job);
+  const uint64_t last = host_.LastSequence(gate->client);
   if (number <= last) {
     // The step was pushed before, but its push may not be done. An empty push of the same number
     // waits for it.
@@ -114,27 +113,19 @@ void StepGate::AddPart(const store::TensorHost::SharePtr& share, const std::stri
           "' is out of order: the next step is ", next);
   }
   const auto known = gate->steps.find(number);
-  const bool is_new = known == gate->steps.end();
-  if (!is_new && !(known->second.rule == rule)) {
+  if (known != gate->steps.end() && !(known->second.rule == rule)) {
     Throw(ErrorCode::kInvalid, "step ", number, " of tensor '", share->record.spec.name,
           "': trainer ", rank, " uses another optimiser or other settings than the other trainers");
   }
+  static const std::map<int, Waiting> kNone;
+  const auto& parts = known == gate->steps.end() ? kNone : known->second.parts;
   const size_t bytes = part.payload.size() + part.rows.size() * sizeof(int64_t);
-  const Waiting* before = nullptr;
-  size_t missing = static_cast<size_t>(trainer.world_size);
-  if (!is_new) {
-    const auto found = known->second.parts.find(rank);
-    if (found != known->second.parts.end()) before = &found->second;
-    missing -= known->second.parts.size();
-  }
-  const size_t freed = before == nullptr ? 0 : before->bytes;
+  const auto before = parts.find(rank);
+  const size_t freed = before == parts.end() ? 0 : before->second.bytes;
+  const size_t missing = static_cast<size_t>(trainer.world_size) - parts.size();
   // A part that is refused must leave nothing, or a job could make steps without end.
-  if (missing > 1 || before != nullptr) CheckRoom(*gate, part, bytes, freed);
-  Step& step = is_new ? gate->steps[number] : known->second;
-  if (is_new) {
-    step.share = share;
-    step.rule = rule;
-  }
+  if (missing > 1 || before != parts.end()) CheckRoom(*gate, part, bytes, freed);
+  Step& step = gate->steps.try_emplace(number, Step{share, rule, {}}).first->second;
   *gate->waiting_bytes += bytes - freed;
   step.parts[rank] = {std::move(part), std::move(done), bytes};
   if (step.parts.size() < static_cast<size_t>(trainer.world_size)) return;
@@ -189,7 +180,7 @@ std::shared_ptr<StepGate::JoinedStep> StepGate::Join(Gate& gate, const std::stri
   joined->share = step.share;
   store::Push& push = joined->push;
   push.rule = step.rule;
-  push.client = ClientOfSteps(job, step.share->table->id());
+  push.client = gate.client;
   push.sequence = number;
   push.share = share;
   push.rows = joined->rows;

@@ -84,8 +84,11 @@ class StepGate {
   struct JoinedStep;
   // A job's open steps of one table. There may be several if trainers run ahead.
   struct Gate {
+    Gate(const store::ClientId& its_client, std::shared_ptr<std::atomic<size_t>> bytes)
+        : client(its_client), waiting_bytes(std::move(bytes)) {}
+    const store::ClientId client;                              // as which the steps are pushed
+    const std::shared_ptr<std::atomic<size_t>> waiting_bytes;  // shared by the gates of a job
     Mutex mutex;
-    std::shared_ptr<std::atomic<size_t>> waiting_bytes;  // shared by the gates of a job
     std::map<uint64_t, Step> steps GRAPHD_GUARDED_BY(mutex);
     // Steps that have all parts, until they are pushed.
     std::deque<std::shared_ptr<JoinedStep>> complete GRAPHD_GUARDED_BY(mutex);

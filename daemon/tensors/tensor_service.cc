@@ -8,7 +8,6 @@
 #include "base/strings.h"
 #include "daemon/requests/segment_handle.h"
 #include "daemon/requests/wire_ids.h"
-#include "daemon/tensors/push_client.h"
 #include "store/rows/table_preparer.h"
 #include "wire/tensor_messages.h"
 
@@ -170,8 +169,8 @@ kj::Promise<void> TensorService::FailIfStalled(std::string tensor) {
 kj::Promise<void> TensorService::Push(PushContext context, const RequestPtr& request) {
   auto params = context.getParams();
   auto change = ReadChange(params);
-  change->push.client = ClientOfPushes(member_.job_id(), params.getTable(),
-                                       {params.getClient().getHigh(), params.getClient().getLow()});
+  change->push.client = clients_.OfPushes(
+      params.getTable(), {params.getClient().getHigh(), params.getClient().getLow()});
   change->push.sequence = params.getSequence();
   change->push.share = requests_.job();
   context.releaseParams();

@@ -8,6 +8,7 @@
 
 #include "daemon/requests/job_registry.h"
 #include "daemon/requests/request_context.h"
+#include "daemon/tensors/push_client.h"
 #include "daemon/tensors/step_gate.h"
 #include "store/tensor_host.h"
 #include "wire/graphd.capnp.h"
@@ -56,6 +57,7 @@ class TensorService {
         steps_(steps),
         pushes_(pushes),
         member_(member),
+        clients_(member.job_id()),
         meta_(std::move(meta)) {}
   TensorService(const TensorService&) = delete;
   TensorService& operator=(const TensorService&) = delete;
@@ -106,6 +108,7 @@ class TensorService {
   StepGate& steps_;
   FairPushes& pushes_;
   const JobRegistry::Membership& member_;
+  const PushClients clients_;
   const std::shared_ptr<const GraphMeta> meta_;
   // The memory to which the client writes payloads; null until the client asks for it.
   std::shared_ptr<PushMemory> push_memory_;
