@@ -67,8 +67,7 @@ void InstallRevoked(const KeyDirectory& keys, const std::string& text) {
   const UniqueFd lock = keys.Lock();
   RevokedList list = RevokedList::Parse(text, "revoked");
   if (keys.Has("revoked")) {
-    const RevokedList old = RevokedList::Parse(keys.Read("revoked"), keys.PathOf("revoked"));
-    for (const auto& [serial, name] : old.names()) list.Add(serial, name);
+    list.Add(RevokedList::Parse(keys.Read("revoked"), keys.PathOf("revoked")));
   }
   keys.Write("revoked", list.ToText());
 }

@@ -60,7 +60,7 @@ RevokedList KeyMaker::ReadList(const std::string& file) const {
 // refuse a server whose certificate is revoked.
 void KeyMaker::AddRevoked(const RevokedList& added) const {
   RevokedList list = ReadList(kRevoked);
-  for (const auto& [serial, name] : added.names()) list.Add(serial, name);
+  list.Add(added);
   directory_.Write(kRevoked, list.ToText());
   for (const Entry& entry : List()) {
     if (!entry.folder.empty()) directory_.Write(entry.folder + kRevoked, list.ToText());

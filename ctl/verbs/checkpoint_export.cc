@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/strings.h"
 #include "ctl/verbs/npy_rows.h"
-#include "store/checkpoint/set.h"
 #include "store/rows/apply_rule.h"
 
 namespace graphd::ctl {
@@ -45,9 +44,6 @@ std::vector<std::string> ExportCheckpoint(CheckpointClient& client, const std::s
                                           const std::vector<std::string>& tensors,
                                           const std::string& directory) {
   const Checkpoint checkpoint = client.Find(name);
-  // Daemons store a manifest as the client that made the checkpoint has sent it. A file's name in
-  // it might lead out of the directory.
-  for (const auto& [file, bytes] : checkpoint.files) store::CheckKeptFileName(file);
   for (const std::string& wanted : tensors) {
     if (std::none_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
                      [&](const CheckpointTensor& each) { return each.spec.name == wanted; })) {

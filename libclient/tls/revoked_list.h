@@ -16,6 +16,10 @@ class RevokedList {
 
   bool Has(const std::string& serial) const { return names_.contains(serial); }
   void Add(const std::string& serial, const std::string& name) { names_[serial] = name; }
+  // Adds all certificates of another list.
+  void Add(const RevokedList& others) {
+    for (const auto& [serial, name] : others.names_) Add(serial, name);
+  }
   // Returns the names by serial number.
   const std::map<std::string, std::string>& names() const noexcept { return names_; }
 

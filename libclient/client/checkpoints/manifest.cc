@@ -75,7 +75,8 @@ Manifest DecodeManifest(const std::string& text, const Schema& schema) {
     checkpoint.created = json.at("created");
     checkpoint.bytes = json.at("bytes");
     checkpoint.files = json.at("files").get<std::map<std::string, uint64_t>>();
-    // The names become parts of paths, and the manifest may be that of a false daemon.
+    // The names become parts of paths. Daemons store a manifest as the client that made the
+    // checkpoint has sent it, and may be false themselves.
     store::CheckCheckpointName(checkpoint.name);
     for (const auto& [file, bytes] : checkpoint.files) store::CheckKeptFileName(file);
     if (checkpoint.num_parts < 1) Throw(ErrorCode::kCorrupt, checkpoint.num_parts, " partitions");
