@@ -76,8 +76,10 @@ class AnswerArrays {
   // Does what AnswerWriter::Finish does.
   template <class Init, class Adopt>
   void Put(AnswerWriter&& array, Init&& init, Adopt&& adopt) {
-    if (array.is_small() && (copied_ += array.bytes()) > kMaxCopied)
+    if (array.is_small()) copied_ += array.bytes();
+    if (array.is_small() && array.bytes() > 0 && copied_ > kMaxCopied) {
       return adopt(Join(std::move(array)));
+    }
     std::move(array).Finish(init, adopt, send_);
   }
 
@@ -86,7 +88,6 @@ class AnswerArrays {
 
   capnp::Orphan<capnp::Data> Join(AnswerWriter array) {
     const size_t bytes = array.bytes_, whole = (bytes + 7) / 8 * 8;
-    if (bytes == 0) return orphanage_.newOrphan<capnp::Data>(0);
     std::byte* const to = next_;
     if (whole > left_) {
       // If the account refused it here, the buffers that are in the message already would be kept

@@ -353,7 +353,9 @@ kj::Promise<uint64_t> JobRegistry::Wait(const std::string& job_id, uint64_t key,
                                         std::chrono::milliseconds timeout,
                                         const BarrierEntry& entry) {
   auto pair = kj::newPromiseAndCrossThreadFulfiller<uint64_t>();
-  Waiting complete;
+  Waiting passed, complete;
+  // Those who wait for a barrier that was passed pass it, whether or not this trainer is refused.
+  KJ_DEFER(for (auto& [other, waiter] : passed) waiter.fulfiller->fulfill(kj::cp(entry.passed)));
   uint64_t ticket, number;
   bool has_passed = false;
   int rank;
@@ -371,7 +373,7 @@ kj::Promise<uint64_t> JobRegistry::Wait(const std::string& job_id, uint64_t key,
     }
     // Every barrier needs every trainer. So if one of them has passed another barrier than this
     // trainer knows of, this trainer has passed it, too.
-    complete = TakePassed(job, entry.passed);
+    passed = TakePassed(job, entry.passed);
     const auto last = job.last_entries.find(rank);
     has_passed = (entry.passed != 0 && entry.passed < job.barriers) ||
                  (entry.id != 0 && last != job.last_entries.end() && last->second == entry.id);

@@ -86,7 +86,7 @@ class StepGate {
   struct Gate {
     Gate(const store::ClientId& its_client, std::shared_ptr<std::atomic<size_t>> bytes)
         : client(its_client), waiting_bytes(std::move(bytes)) {}
-    const store::ClientId client;                              // as which the steps are pushed
+    const store::ClientId client;                              // pushes the steps
     const std::shared_ptr<std::atomic<size_t>> waiting_bytes;  // shared by the gates of a job
     Mutex mutex;
     std::map<uint64_t, Step> steps GRAPHD_GUARDED_BY(mutex);

@@ -73,7 +73,7 @@ std::shared_ptr<Table> TableCatalog::Open(const TableSpec& spec, bool* created) 
     // The description must be on the disk before the first push to the table can be logged.
     PutSpec(id, EncodeSpec(spec));
   } catch (...) {
-    has_dropped_files_ = arena_ != nullptr;
+    has_dropped_files_ = arena_ != nullptr;  // the table may have had some
     throw;
   }
   AddToMaps(table);
@@ -211,9 +211,9 @@ void TableCatalog::Drop(const Table& table) {
   if (!by_id().contains(id)) {  // another call has dropped it
     Throw(ErrorCode::kNotFound, "there is no ", NamedTable(name), " any more");
   }
-  // The disk must get, with the next flush, what this process serves: while RocksDB had
-  // removals of a table that is still used, pushes to it would be accepted and lost. So the table
-  // is removed from the maps before the flush, which may fail.
+  // The disk must get, with the next flush, what this process serves: while RocksDB had removals of
+  // a table that is still used, pushes to it would be accepted and lost. So the table is removed
+  // from the maps before the flush, which may fail.
   PutFormerSpecs();
   db_.RemoveTable(id, {TableKey(id), TroubleRegister::KeyOf(id)});
   {

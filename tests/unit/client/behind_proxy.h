@@ -2,6 +2,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 
 #include "base/file.h"
@@ -29,6 +30,17 @@ class BehindProxy : public ::testing::Test {
   template <class T>
   static std::string Bytes(const std::vector<T>& numbers) {
     return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T)};
+  }
+
+  // Calls f and returns the text of its error, whose code has to be kCorrupt.
+  static std::string Corrupt(const std::function<void()>& f) {
+    try {
+      f();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kCorrupt) << error.what();
+      return error.what();
+    }
+    return "no error";
   }
 
   ServedGraphFixture served_{std::vector<std::vector<int>>{{0, 1}}};

@@ -35,15 +35,6 @@ class FalseRows : public BehindProxy {
     options.job_id = "checkpoint";
     return options;
   }
-  static std::string Corrupt(const std::function<void()>& f) {
-    try {
-      f();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kCorrupt) << error.what();
-      return error.what();
-    }
-    return "no error";
-  }
   std::string ErrorOfReading() {
     CheckpointClient client(CheckpointOptions());
     const Checkpoint checkpoint = client.Find("saved");

@@ -18,15 +18,6 @@ class FalseAnswers : public BehindProxy {
   static std::string Narrow(const std::vector<int64_t>& ids) {
     return Bytes(std::vector<uint32_t>(ids.begin(), ids.end()));
   }
-  static std::string Corrupt(const std::function<void()>& f) {
-    try {
-      f();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kCorrupt) << error.what();
-      return error.what();
-    }
-    return "no error";
-  }
 };
 
 TEST_F(FalseAnswers, EdgesBetweenNodesThatDoNotExistAreRefused) {

@@ -255,6 +255,14 @@ TEST_F(LostAnswers, AfterARestartTrainersOfALaterBarrierLetOthersPass) {
   EXPECT_EQ(Number(kj::mv(last)), 6U);
 }
 
+TEST_F(LostAnswers, OthersPassAlsoIfTheTrainerOfALaterBarrierIsRefused) {
+  const auto a = Join("job", 0, 3), b = Join("job", 1, 3);
+  auto waits = Enter(a, {.id = 7, .passed = 4});
+  const auto next = Enter(b, {.id = 90});
+  EXPECT_THROW(Enter(b, {.id = 91, .passed = 5}), Error);
+  EXPECT_EQ(Number(kj::mv(waits)), 5U);
+}
+
 TEST_F(LostAnswers, ATrainerThatAttachesAnewWaitsForTheOthers) {
   auto a = Join("job", 0, 2);
   const auto b = Join("job", 1, 2);
