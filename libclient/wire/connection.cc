@@ -27,6 +27,10 @@ namespace {
 
 constexpr const char* kMark = "[graphd:";
 
+// The descriptors for which TwoPartyVatNetwork makes room with each message. TensorStream has its
+// own room, but with 0, none would be sent.
+constexpr kj::uint kLeastDescriptors = 1;
+
 // Returns, for an error about a socket that does not exist, what the user can do.
 std::string NoSocketHint(const std::string& path) {
   std::string others = OtherSocketsHint(path);
@@ -133,7 +137,7 @@ Connection::Connection(kj::Own<kj::AsyncIoStream> stream, bool is_unix,
           *socket_, is_unix ? static_cast<kj::AsyncCapabilityStream*>(socket_.get()) : nullptr,
           std::move(pool), kMaxMessageBytes, kMaxUnsentBytes,
           side == capnp::rpc::twoparty::Side::SERVER)),
-      network_(*messages_, is_unix ? kMaxDescriptors : 0, side, Limits()),
+      network_(*messages_, is_unix ? kLeastDescriptors : 0, side, Limits()),
       rpc_(bootstrap == nullptr
                ? capnp::makeRpcClient(network_)
                : capnp::makeRpcServer(network_, kj::mv(KJ_ASSERT_NONNULL(bootstrap)))) {

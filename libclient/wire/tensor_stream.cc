@@ -51,10 +51,12 @@ uint64_t VisitLimit(size_t bytes) {
 class PooledReader final : public capnp::MessageReader {
  public:
   PooledReader(capnp::ReaderOptions limits, std::shared_ptr<PooledBuffer> buffer,
-               kj::Array<kj::ArrayPtr<const capnp::word>> segments, std::shared_ptr<Inbox> inbox)
+               kj::Array<kj::ArrayPtr<const capnp::word>> segments,
+               kj::Array<kj::AutoCloseFd> descriptors, std::shared_ptr<Inbox> inbox)
       : MessageReader(limits),
         buffer_(std::move(buffer)),
         segments_(kj::mv(segments)),
+        descriptors_(kj::mv(descriptors)),
         inbox_(std::move(inbox)) {
     if (inbox_) inbox_->messages_.insert_or_assign(buffer_->data(), buffer_);
   }
@@ -65,10 +67,12 @@ class PooledReader final : public capnp::MessageReader {
   kj::ArrayPtr<const capnp::word> getSegment(kj::uint id) override {
     return id < segments_.size() ? segments_[id] : nullptr;
   }
+  kj::ArrayPtr<kj::AutoCloseFd> descriptors() { return descriptors_; }
 
  private:
   std::shared_ptr<PooledBuffer> buffer_;
   kj::Array<kj::ArrayPtr<const capnp::word>> segments_;
+  kj::Array<kj::AutoCloseFd> descriptors_;
   std::shared_ptr<Inbox> inbox_;  // null: a small message
 };
 
@@ -89,8 +93,9 @@ std::shared_ptr<const void> Inbox::Keep(const void* address, size_t bytes) const
 struct TensorStream::Incoming {
   uint32_t head[2] = {0, 0};
   kj::Array<uint32_t> table;
-  size_t bytes = 0, num_fds = 0;
-  kj::Own<capnp::MessageReader> reader;
+  size_t bytes = 0;
+  kj::Array<kj::AutoCloseFd> descriptors;
+  kj::Own<PooledReader> reader;
 };
 
 TensorStream::TensorStream(kj::AsyncIoStream& stream, kj::AsyncCapabilityStream* capability_stream,
@@ -98,7 +103,8 @@ TensorStream::TensorStream(kj::AsyncIoStream& stream, kj::AsyncCapabilityStream*
                            size_t max_unsent_bytes, bool is_server)
     : stream_(stream),
       capability_stream_(capability_stream),
-      takes_descriptors_(capability_stream != nullptr && !is_server),
+      descriptors_(kj::heapArray<kj::AutoCloseFd>(
+          capability_stream == nullptr || is_server ? 0 : kMaxDescriptors)),
       pool_(std::move(pool)),
       max_message_bytes_(max_message_bytes),
       max_segments_(is_server ? kMaxSegments : kMaxAnswerSegments),
@@ -138,11 +144,11 @@ bool TensorStream::MayRead(size_t bytes) const {
 }
 
 kj::Promise<TensorStream::MaybeMessage> TensorStream::ReadWhenThereIsMemory(
-    Incoming& in, capnp::ReaderOptions options, kj::ArrayPtr<kj::AutoCloseFd> fd_space) {
+    Incoming& in, capnp::ReaderOptions options) {
   // ReadWords takes the memory in the same event in which MayRead has looked for it.
-  if (AsKj([&] { return MayRead(in.bytes); })) return ReadWords(in, options, fd_space);
-  return timer_->afterDelay(kMemoryPause).then([this, &in, options, fd_space] {
-    return ReadWhenThereIsMemory(in, options, fd_space);
+  if (AsKj([&] { return MayRead(in.bytes); })) return ReadWords(in, options);
+  return timer_->afterDelay(kMemoryPause).then([this, &in, options] {
+    return ReadWhenThereIsMemory(in, options);
   });
 }
 
@@ -181,62 +187,67 @@ void Outbox::ReleaseWhenWritten(PooledBuffer buffer, Room room) {
   pinned_.insert_or_assign(key, Pinned{std::move(buffer), std::move(room)});
 }
 
-kj::Promise<size_t> TensorStream::ReadHead(void* to, kj::ArrayPtr<kj::AutoCloseFd> fd_space,
-                                           size_t* num_fds) {
+kj::Promise<size_t> TensorStream::ReadHead(Incoming& in) {
   // If a read has no room for descriptors, the kernel closes those that come with the bytes.
-  if (!takes_descriptors_) return stream_.tryRead(to, 8, 8);
-  return capability_stream_->tryReadWithFds(to, 8, 8, fd_space.begin(), fd_space.size())
-      .then([num_fds](kj::AsyncCapabilityStream::ReadResult result) {
-        *num_fds = result.capCount;
+  if (descriptors_.size() == 0) return stream_.tryRead(in.head, sizeof in.head, sizeof in.head);
+  return capability_stream_
+      ->tryReadWithFds(in.head, sizeof in.head, sizeof in.head, descriptors_.begin(),
+                       descriptors_.size())
+      .then([this, &in](kj::AsyncCapabilityStream::ReadResult result) {
+        if (result.capCount > 0) {
+          in.descriptors = kj::heapArray<kj::AutoCloseFd>(result.capCount);
+          std::move(descriptors_.begin(), descriptors_.begin() + result.capCount,
+                    in.descriptors.begin());
+        }
         return result.byteCount;
       });
 }
 
 kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> TensorStream::tryReadMessage(
-    kj::ArrayPtr<kj::AutoCloseFd> fd_space, capnp::ReaderOptions options,
-    kj::ArrayPtr<capnp::word>) {
+    kj::ArrayPtr<kj::AutoCloseFd>, capnp::ReaderOptions options, kj::ArrayPtr<capnp::word>) {
   using Result = MaybeMessage;
   if (writes_ == 0) read_meanwhile_ = 0;
   if (read_meanwhile_ >= read_ahead_) {
     auto continued = kj::newPromiseAndFulfiller<void>();
     paused_ = kj::mv(continued.fulfiller);
     return continued.promise.then(
-        [this, fd_space, options] { return tryReadMessage(fd_space, options, nullptr); });
+        [this, options] { return tryReadMessage(nullptr, options, nullptr); });
   }
   read_meanwhile_++;
   auto incoming = kj::heap<Incoming>();
   Incoming& in = *incoming;
-  return ReadHead(in.head, fd_space, &in.num_fds)
-      .then([this, options, fd_space, &in](size_t got) -> kj::Promise<Result> {
+  return ReadHead(in)
+      .then([this, options, &in](size_t got) -> kj::Promise<Result> {
         if (got == 0) return Result(nullptr);
-        KJ_REQUIRE(got == 8, "connection closed in the middle of a message");
+        KJ_REQUIRE(got == sizeof in.head, "connection closed in the middle of a message");
         KJ_REQUIRE((in.head[0] & 0xffffff) != kTlsRecord,
                    "the peer speaks TLS, which needs keys here, too (--keys)");
         KJ_REQUIRE(std::memcmp(in.head, kSecretMagic.data(), sizeof in.head) != 0,
                    "the peer has a shared secret, which is needed here, too (--secret)");
         KJ_REQUIRE(in.head[0] < max_segments_, "message with too many segments");
-        const uint32_t more = in.head[0];                      // segments after the first
+        const uint32_t more = in.head[0];  // segments after the first
+        if (more == 0) return ReadInTurn(in, options);
         in.table = kj::heapArray<uint32_t>((more + 1) & ~1u);  // padded to a word
         return stream_.read(in.table.begin(), in.table.size() * sizeof(uint32_t))
-            .then([this, options, fd_space, &in, more]() -> kj::Promise<Result> {
-              uint64_t words = in.head[1];
-              for (uint32_t i = 0; i < more; i++) words += in.table[i];
-              const uint64_t bytes = words * sizeof(capnp::word);
-              KJ_REQUIRE(bytes <= admitted_message_bytes_, "message exceeds the size limit", bytes,
-                         admitted_message_bytes_);
-              in.bytes = bytes;
-              if (turns_ == nullptr) return ReadWhenThereIsMemory(in, options, fd_space);
-              return turns_->Run(share_, LoopTurns::kMessageCost + bytes,
-                                 [this, options, fd_space, &in] {
-                                   return ReadWhenThereIsMemory(in, options, fd_space);
-                                 });
-            });
+            .then([this, options, &in] { return ReadInTurn(in, options); });
       })
       .attach(kj::mv(incoming));
 }
 
-kj::Promise<TensorStream::MaybeMessage> TensorStream::ReadWords(
-    Incoming& in, capnp::ReaderOptions options, kj::ArrayPtr<kj::AutoCloseFd> fd_space) {
+kj::Promise<TensorStream::MaybeMessage> TensorStream::ReadInTurn(Incoming& in,
+                                                                 capnp::ReaderOptions options) {
+  uint64_t words = in.head[1];
+  for (uint32_t i = 0; i < in.head[0]; i++) words += in.table[i];
+  in.bytes = words * sizeof(capnp::word);
+  KJ_REQUIRE(in.bytes <= admitted_message_bytes_, "message exceeds the size limit", in.bytes,
+             admitted_message_bytes_);
+  if (turns_ == nullptr) return ReadWhenThereIsMemory(in, options);
+  return turns_->Run(share_, LoopTurns::kMessageCost + in.bytes,
+                     [this, options, &in] { return ReadWhenThereIsMemory(in, options); });
+}
+
+kj::Promise<TensorStream::MaybeMessage> TensorStream::ReadWords(Incoming& in,
+                                                                capnp::ReaderOptions options) {
   // MayRead() has already decided that the message may be read, so the buffer is not refused.
   auto buffer = std::make_shared<PooledBuffer>(pool_->GetAnyway(in.bytes));
   const uint32_t more = in.head[0];
@@ -249,11 +260,13 @@ kj::Promise<TensorStream::MaybeMessage> TensorStream::ReadWords(
   }
   std::byte* to = buffer->data();
   options.traversalLimitInWords = std::min(options.traversalLimitInWords, VisitLimit(in.bytes));
-  in.reader = kj::heap<PooledReader>(options, std::move(buffer), kj::mv(segments),
-                                     in.bytes >= kKeptBytes ? inbox_ : nullptr);
-  return stream_.read(to, in.bytes).then([this, fd_space, &in]() mutable -> MaybeMessage {
+  in.reader =
+      kj::heap<PooledReader>(options, std::move(buffer), kj::mv(segments), kj::mv(in.descriptors),
+                             in.bytes >= kKeptBytes ? inbox_ : nullptr);
+  return stream_.read(to, in.bytes).then([this, &in]() mutable -> MaybeMessage {
     if (max_unfinished_ != INT64_MAX) CountCall(*in.reader);
-    return capnp::MessageReaderAndFds{kj::mv(in.reader), fd_space.slice(0, in.num_fds)};
+    const auto descriptors = in.reader->descriptors();
+    return capnp::MessageReaderAndFds{kj::mv(in.reader), descriptors};
   });
 }
 
