@@ -289,10 +289,19 @@ bool TensorHost::Lease(const std::string& job, uint32_t table, bool hold) {
           "it before are not done yet; try again");
   }
   record.holder = hold ? job : "";
-  SaveRecord(*share, record);
-  // The job may have left while the record was written. It was not the holder then, so leases_ did
+  // While the record is written, nobody holds the lease: the job that held it before may have come
+  // back, and its pushes would not be done when the next job begins.
+  const std::string before = std::exchange(share->record.holder, "");
+  try {
+    SaveRecord(*share, record);
+  } catch (...) {
+    share->record.holder = before;
+    leases_.Watch(before);
+    throw;
+  }
+  // A job may have left while the record was written. It was not the holder then, so leases_ did
   // not note when it left.
-  if (hold) leases_.Watch(job);
+  leases_.Watch(record.holder);
   return true;
 }
 

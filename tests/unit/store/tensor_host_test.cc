@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -336,6 +337,56 @@ TEST_F(TensorHostTest, ALeaseDoesNotChangeHandsWhilePushesAreUnderWay) {
             ErrorCode::kDenied);
 }
 
+// A job that has come back may push while its lease is given to another job, which takes time,
+// because the disk must have it.
+TEST_F(TensorHostTest, NoPushIsUnderWayWhenALeaseHasChangedHands) {
+  auto host = NewHost(/*lease=*/0, /*orphan=*/100);
+  const uint32_t table = host->Open({"a", 1}, 1, Spec("x", true), true, false).share.table;
+  const std::vector<int64_t> rows = {2};
+  const std::vector<float> values = {1, 2};
+  Push push;
+  push.rule.kind = UpdateKind::kSet;
+  push.client = {1, 1};
+  push.rows = rows;
+  push.payload = std::as_bytes(std::span(values));
+  for (int round = 0; round < 20; round++) {
+    host->OnJobJoined("a");
+    host->Lease("a", table, true);
+    host->OnJobLeft("a");
+    std::atomic<bool> is_taken = false, is_refused = false;
+    std::atomic<int> late = 0, accepted = 0;
+    std::thread writer([&] {
+      const auto share = host->FindToRead("a", table);
+      try {
+        while (true) {
+          std::promise<void> done;
+          push.sequence++;
+          host->Submit("a", share, push, [&](const Error*) {
+            if (is_taken) late++;
+            done.set_value();
+          });
+          accepted++;
+          done.get_future().get();
+        }
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kDenied) << error.what();
+        is_refused = true;
+      }
+    });
+    while (accepted < 10 && !is_refused) ::usleep(100);
+    while (!is_taken) {
+      try {
+        is_taken = host->Lease("b", table, true);
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kUnavailable) << error.what();
+      }
+    }
+    writer.join();
+    ASSERT_EQ(late, 0) << "round " << round;
+    host->Lease("b", table, false);
+  }
+}
+
 TEST_F(TensorHostTest, OneJobCannotCreateAllTables) {
   TensorHost::Options options;
   options.store.directory = directory_.path() + "/store";
@@ -489,6 +540,33 @@ TEST_F(TensorHostTest, ATensorWhoseRemovalIsNotOnTheDiskIsGone) {
   disk.MakeRoom();
   EXPECT_TRUE(host.ListAll().empty());
   EXPECT_EQ(CodeOf([&] { host.FindToWrite("a", table); }), ErrorCode::kNotFound);
+}
+
+TEST_F(TensorHostTest, ALeaseThatAFullDiskRefusesStaysWithItsJob) {
+  const graphd::testing::SmallDisk disk(64);
+  TensorHost::Options options;
+  options.store.directory = disk / "store";
+  options.lease_seconds = 0;
+  TensorHost host(SmallMeta(), std::vector<PartId>{1}, std::move(options));
+  for (const char* job : {"a", "b"}) host.OnJobJoined(job);
+  const uint32_t table = host.Open({"a", 1}, 1, Spec("x", true), true, false).share.table;
+  EXPECT_TRUE(host.Lease("a", table, true));
+  disk.Fill();
+  EXPECT_EQ(CodeOf([&] { host.Lease("a", table, false); }), ErrorCode::kOverloaded);
+  EXPECT_EQ(host.ListAll()[0].info.holder, "a");
+  EXPECT_NO_THROW(host.FindToWrite("a", table));
+  disk.MakeRoom();
+  const auto start = Clock::now();
+  bool is_free = false;
+  while (!is_free && SecondsSince(start) < 30) {
+    try {
+      is_free = host.Lease("a", table, false);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kOverloaded) << error.what();
+      ::usleep(10'000);
+    }
+  }
+  EXPECT_TRUE(host.Lease("b", table, true));
 }
 
 }  // namespace
