@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/strings.h"
+#include "client/machine_role.h"
+#include "ctl/doctor/memory_needs.h"
+#include "ctl/logs/since.h"
 #include "ctl/plan/trainer_hosts.h"
 #include "ctl/plan/user_command.h"
 #include "daemon/graph/served_graph.h"
@@ -14,9 +17,21 @@
 // variables, ip_config files. Every input goes to every parser.
 
 namespace graphd::fuzz {
+namespace {
+
+PartConfig ConfigOf(const Schema& schema) {
+  auto meta = std::make_shared<GraphMeta>();
+  meta->schema = schema;
+  PartConfig config;
+  config.meta = std::move(meta);
+  return config;
+}
+
+}  // namespace
 
 void ReadInput(std::string_view input) {
   static const Schema schema({"u", "v"}, {{"u", "to", "v"}, {"v", "of", "u"}});
+  static const PartConfig config = ConfigOf(schema);
   const std::string text(input);
   Attempt([&] { DaemonsOf(ParseIpConfig(text, "ip_config.txt")); });
   Attempt([&] { ctl::ParseTrainerHosts(text, "gpus.txt"); });
@@ -39,6 +54,9 @@ void ReadInput(std::string_view input) {
   Attempt([&] { examples::TypedFanouts(schema, {5, 10}, {text}, 2); });
   Attempt([&] { ctl::DisplayCommand({Split(text, '\n'), text.starts_with('s')}); });
   Attempt([&] { ctl::IsAssignment(text); });
+  Attempt([&] { ctl::ParseSince(text, 1.8e9); });
+  Attempt([&] { ctl::ParseTensorPlan(text, config, "--embedding"); });
+  Attempt([&] { ParseMachineRole(text, "GRAPHD_ROLE"); });
 }
 
 std::vector<std::string> Seeds() {
@@ -56,6 +74,10 @@ std::vector<std::string> Seeds() {
           "vol",
           "float32",
           "A=b c",
+          "2026-11-26T13:05:30",
+          "15min",
+          "u=128:float16",
+          "trainer",
           "it's"};
 }
 
