@@ -16,7 +16,7 @@
 
 #include "base/huge_pages.h"
 #include "base/strings.h"
-#include "graph/array_bytes.h"
+#include "graph/array_shape.h"
 
 namespace graphd {
 namespace {
@@ -68,7 +68,9 @@ const ArraySpec& SegmentLayout::Add(std::string name, const Encoding& encoding,
     Throw(error.code(), "array '", name, "': ", error.what());
   }
   const auto bytes = ArrayBytes(encoding.stored, shape, uint64_t{1} << 62);
-  if (!bytes) Throw(ErrorCode::kInvalid, "array '", name, "' has an impossible shape");
+  if (!bytes) {
+    Throw(ErrorCode::kInvalid, "array '", name, "' has the impossible shape ", ShapeText(shape));
+  }
   const uint64_t offset = RoundUp(total_, *bytes >= kHugePage ? 4096 : 64);
   arrays_.push_back({std::move(name), encoding, std::move(shape), offset, *bytes});
   total_ = RoundUp(offset + *bytes, 64);

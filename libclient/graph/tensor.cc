@@ -2,6 +2,7 @@
 #include "graphd/tensor.h"
 
 #include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "base/strings.h"
@@ -15,7 +16,7 @@ struct DTypeRow {
   size_t size;
 };
 
-constexpr DTypeRow kRows[kDTypes] = {
+constexpr DTypeRow kRows[] = {
     {DType::kFloat16, "float16", 2}, {DType::kBFloat16, "bfloat16", 2},
     {DType::kFloat32, "float32", 4}, {DType::kFloat64, "float64", 8},
     {DType::kUInt8, "uint8", 1},     {DType::kBool, "bool", 1},
@@ -24,6 +25,8 @@ constexpr DTypeRow kRows[kDTypes] = {
     {DType::kUInt16, "uint16", 2},   {DType::kUInt32, "uint32", 4},
     {DType::kUInt64, "uint64", 8},
 };
+
+static_assert(std::size(kRows) == kDTypes);
 
 const DTypeRow& Row(DType dtype) noexcept { return kRows[static_cast<size_t>(dtype)]; }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
-#include "graph/array_bytes.h"
+#include "graph/array_shape.h"
 
 namespace graphd {
 namespace {

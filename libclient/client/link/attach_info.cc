@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
-#include "graph/array_bytes.h"
+#include "graph/array_shape.h"
 #include "wire/bounded.h"
 
 namespace graphd {
@@ -43,8 +43,8 @@ PartitionFeatures ReadFeatures(wire::PartitionInfo::Reader in, const Schema& sch
     std::vector<int64_t> shape;
     for (const int64_t extent : feature.getRowShape()) shape.push_back(extent);
     if (!ArrayBytes(dtype, shape, kMostRowBytes)) {
-      Throw(ErrorCode::kCorrupt, "feature '", feature.getName().cStr(),
-            "' has a shape with which a row can't be sent");
+      Throw(ErrorCode::kCorrupt, "feature '", feature.getName().cStr(), "': a row of shape ",
+            ShapeText(shape), " can't be sent");
     }
     of_kind[type].push_back({feature.getName().cStr(), dtype, std::move(shape)});
   }
@@ -56,7 +56,7 @@ void ReadEncodings(wire::PartitionInfo::Reader in, RowEncodings& encodings) {
     if (!feature.hasEncoding()) continue;
     const auto sent = feature.getEncoding();
     const char* const name = feature.getName().cStr();
-    if (sent.getStored() > static_cast<uint8_t>(DType::kUInt64)) {
+    if (sent.getStored() >= kDTypes) {
       Throw(ErrorCode::kCorrupt, "feature '", name, "' is stored in dtype ", int{sent.getStored()},
             ", which does not exist");
     }

@@ -4,18 +4,10 @@
 #include "base/strings.h"
 #include "client/tensors/open_table.h"
 #include "client/tensors/tensor_source.h"
+#include "graph/array_shape.h"
 #include "graphd/dist_graph.h"
 
 namespace graphd {
-namespace {
-
-std::string ShapeText(const std::vector<int64_t>& shape) {
-  std::string text = "[";
-  for (size_t d = 0; d < shape.size(); d++) text += StrCat(d == 0 ? "" : ", ", shape[d]);
-  return text + "]";
-}
-
-}  // namespace
 
 DistTensor::DistTensor(std::shared_ptr<TensorSource> source)
     : source_(std::move(source)), shape_(source_->spec().shape()) {}

@@ -7,6 +7,7 @@
 
 #include "format/input/edge_files.h"
 #include "format/io/npy_file.h"
+#include "graph/array_shape.h"
 
 namespace graphd {
 namespace {
@@ -94,12 +95,6 @@ void ReadColumns(const IdColumn& src, const IdColumn& dst, size_t count, EdgesBe
   if (progress) progress("reading " + src.file.path(), count, count);
 }
 
-std::string ShapeText(const NpyFile& file) {
-  std::vector<std::string> extents;
-  for (int64_t extent : file.shape()) extents.push_back(std::to_string(extent));
-  return "[" + Join(extents, ", ") + "]";
-}
-
 }  // namespace
 
 void ReadNpyEdges(const std::string& path, TwoByTwo two_by_two, EdgesBeingRead& edges,
@@ -107,7 +102,7 @@ void ReadNpyEdges(const std::string& path, TwoByTwo two_by_two, EdgesBeingRead& 
   const NpyFile file(path, NpyOrder::kAny);
   const auto& shape = file.shape();
   if (shape.size() != 2 || (shape[0] != 2 && shape[1] != 2)) {
-    Throw(ErrorCode::kCorrupt, path, ": the shape is ", ShapeText(file), ", expected [2, E] or ",
+    Throw(ErrorCode::kCorrupt, path, ": the shape is ", ShapeText(shape), ", expected [2, E] or ",
           "[E, 2]; sources and destinations in two files are given as SRC.npy,DST.npy");
   }
   const bool rows_are_ends =
@@ -126,7 +121,7 @@ void ReadNpyEdges(const std::string& src_path, const std::string& dst_path, Edge
   const NpyFile src(src_path), dst(dst_path);
   for (const NpyFile* file : {&src, &dst}) {
     if (file->shape().size() == 1) continue;
-    Throw(ErrorCode::kCorrupt, file->path(), ": the shape is ", ShapeText(*file),
+    Throw(ErrorCode::kCorrupt, file->path(), ": the shape is ", ShapeText(file->shape()),
           ", expected [E]: one end of each edge");
   }
   if (src.shape() != dst.shape()) {

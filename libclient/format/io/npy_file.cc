@@ -3,9 +3,11 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "format/io/byte_reader.h"
+#include "graph/array_shape.h"
 
 namespace graphd {
 namespace {
@@ -17,7 +19,7 @@ struct NpyDType {
   DType dtype;
 };
 
-constexpr NpyDType kDTypes[] = {
+constexpr NpyDType kNpyDTypes[] = {
     {"<f2", DType::kFloat16}, {"<f4", DType::kFloat32}, {"<f8", DType::kFloat64},
     {"|b1", DType::kBool},    {"|u1", DType::kUInt8},   {"|i1", DType::kInt8},
     {"<i2", DType::kInt16},   {"<i4", DType::kInt32},   {"<i8", DType::kInt64},
@@ -42,7 +44,7 @@ class Header {
 
   DType Descr() const {
     const std::string_view value = After("descr");
-    for (const NpyDType& row : kDTypes) {
+    for (const NpyDType& row : kNpyDTypes) {
       if (value.substr(0, 5) == "'" + std::string(row.descr) + "'") return row.dtype;
     }
     Fail("'descr' to be one of <f2 <f4 <f8 |b1 |u1 |i1 <i2 <i4 <i8 <u2 <u4 <u8");
@@ -104,18 +106,14 @@ NpyFile::NpyFile(const std::string& path, NpyOrder order) : file_(path) {
     header.Fail("C order (numpy.ascontiguousarray makes it)");
   }
 
-  uint64_t bytes = DTypeSize(dtype_);
-  for (int64_t extent : shape_) {
-    if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes)) {
-      header.Fail("a shape that fits the file");
-    }
-  }
-  if (bytes != reader.remaining()) {
-    reader.Fail(reader.offset(), reader.remaining(), " bytes of data, expected ", bytes,
+  const std::optional<uint64_t> bytes = ArrayBytes(dtype_, shape_, UINT64_MAX);
+  if (!bytes) header.Fail("a shape that fits the file");
+  if (*bytes != reader.remaining()) {
+    reader.Fail(reader.offset(), reader.remaining(), " bytes of data, expected ", *bytes,
                 " by the shape in the header");
   }
-  num_elements_ = static_cast<int64_t>(bytes / DTypeSize(dtype_));
-  data_ = reader.ReadBytes(bytes, "the data");
+  num_elements_ = static_cast<int64_t>(*bytes / DTypeSize(dtype_));
+  data_ = reader.ReadBytes(*bytes, "the data");
 }
 
 Tensor MapNpy(const std::string& path) {

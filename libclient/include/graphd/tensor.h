@@ -31,7 +31,8 @@ enum class DType : uint8_t {
   kUInt32,
   kUInt64,
 };
-inline constexpr uint8_t kDTypes = 13;
+// The number of dtypes.
+inline constexpr uint8_t kDTypes = static_cast<uint8_t>(DType::kUInt64) + 1;
 
 // Returns the size of one element in bytes.
 size_t DTypeSize(DType dtype) noexcept;

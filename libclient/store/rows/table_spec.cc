@@ -2,7 +2,7 @@
 #include "store/rows/table_spec.h"
 
 #include "base/strict_json.h"
-#include "graph/array_bytes.h"
+#include "graph/array_shape.h"
 #include "store/rows/initializer.h"
 
 namespace graphd::store {

@@ -3,16 +3,20 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
+#include "base/strings.h"
 #include "graphd/tensor.h"
 
 namespace graphd {
 
 // Returns the bytes of an array with this dtype and these extents, which may be those of a message
-// or a file. Returns nothing if an extent is negative, or if there are more than `most` bytes.
+// or a file. Returns nothing if an extent is negative, or if there are more than `most` bytes, also
+// before later extents, which may be 0, are counted.
 inline std::optional<uint64_t> ArrayBytes(DType dtype, std::span<const int64_t> extents,
                                           uint64_t most) {
   uint64_t bytes = DTypeSize(dtype);
+  if (bytes > most) return {};
   for (const int64_t extent : extents) {
     if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes) ||
         bytes > most) {
@@ -20,6 +24,13 @@ inline std::optional<uint64_t> ArrayBytes(DType dtype, std::span<const int64_t> 
     }
   }
   return bytes;
+}
+
+// Returns a shape as messages show it: "[2, 3]".
+inline std::string ShapeText(std::span<const int64_t> extents) {
+  std::string text;
+  for (const int64_t extent : extents) text += StrCat(text.empty() ? "[" : ", ", extent);
+  return text.empty() ? "[]" : text + "]";
 }
 
 }  // namespace graphd
