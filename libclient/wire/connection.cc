@@ -27,9 +27,11 @@ namespace {
 
 constexpr const char* kMark = "[graphd:";
 
-// The descriptors for which TwoPartyVatNetwork makes room with each message. TensorStream has its
-// own room, but with 0, none would be sent.
-constexpr kj::uint kLeastDescriptors = 1;
+// Returns for how many descriptors TwoPartyVatNetwork should make room with each message. For those
+// that are received, TensorStream has room of its own, but with 0, none are sent.
+kj::uint RoomForDescriptors(bool is_unix, capnp::rpc::twoparty::Side side) {
+  return is_unix && side == capnp::rpc::twoparty::Side::SERVER ? 1 : 0;
+}
 
 // Returns, for an error about a socket that does not exist, what the user can do.
 std::string NoSocketHint(const std::string& path) {
@@ -137,7 +139,7 @@ Connection::Connection(kj::Own<kj::AsyncIoStream> stream, bool is_unix,
           *socket_, is_unix ? static_cast<kj::AsyncCapabilityStream*>(socket_.get()) : nullptr,
           std::move(pool), kMaxMessageBytes, kMaxUnsentBytes,
           side == capnp::rpc::twoparty::Side::SERVER)),
-      network_(*messages_, is_unix ? kLeastDescriptors : 0, side, Limits()),
+      network_(*messages_, RoomForDescriptors(is_unix, side), side, Limits()),
       rpc_(bootstrap == nullptr
                ? capnp::makeRpcClient(network_)
                : capnp::makeRpcServer(network_, kj::mv(KJ_ASSERT_NONNULL(bootstrap)))) {

@@ -11,8 +11,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -22,6 +20,7 @@
 #include "base/strings.h"
 #include "client/link/control.h"
 #include "tests/support/call_script.h"
+#include "tests/support/send_descriptors.h"
 #include "tests/support/served_graph_fixture.h"
 #include "wire/connection.h"
 
@@ -42,25 +41,6 @@ bool WriteBytes(int fd, const std::string& bytes) {
     if (::poll(&room, 1, 1000) == 0) return false;
   }
   return true;
-}
-
-// Sends bytes together with copies of a descriptor, as many as one message can have.
-void SendDescriptors(int fd, const void* bytes, size_t size, int sent) {
-  std::array<int, kMaxDescriptors> copies{};
-  copies.fill(sent);
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof copies)] = {};
-  iovec data{const_cast<void*>(bytes), size};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* const header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof copies);
-  std::memcpy(CMSG_DATA(header), copies.data(), sizeof copies);
-  ASSERT_EQ(::sendmsg(fd, &message, MSG_NOSIGNAL), static_cast<ssize_t>(size));
 }
 
 class UnattachedLimits : public ::testing::Test {
@@ -132,7 +112,7 @@ TEST_F(UnattachedLimits, AMessageWithDescriptorsLeavesNoneInTheDaemon) {
   for (int i = 0; i < kConnections; i++) {
     connections.push_back(Connect());
     const uint32_t head[2] = {0, 16};  // the 16 words do not follow
-    SendDescriptors(connections.back().get(), head, sizeof head, STDERR_FILENO);
+    SendDescriptors(connections.back().get(), head, sizeof head, STDERR_FILENO, kMaxDescriptors);
     AwaitReceived(connections.back().get());
   }
   EXPECT_LE(NumDescriptors(), before + kConnections);
