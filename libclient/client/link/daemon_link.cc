@@ -48,6 +48,7 @@ constexpr size_t kInFlight = 8;
 // Runs step(0) .. step(count-1), each an RPC, keeping kInFlight of them under way. Must be called
 // on the RPC thread.
 kj::Promise<void> Pipelined(size_t count, std::function<kj::Promise<void>(size_t)> step) {
+  if (count == 1) return step(0);
   struct State {
     std::function<kj::Promise<void>(size_t)> step;
     size_t next = 0, count = 0;
@@ -446,18 +447,23 @@ AttachInfo DaemonLink::AttachTo(ClientSocket small, std::optional<ClientSocket> 
 RpcThread::Pending DaemonLink::StartSteps(Lane lane, size_t count, Step step,
                                           std::optional<std::chrono::milliseconds> patience) {
   (lane == Lane::kBulk ? traffic_->row_messages : traffic_->messages) += count;
+  struct Running {
+    wire::Session::Client session;
+    Step step;
+  };
   return thread_->Start(
-      [=, this]() -> kj::Promise<void> {
+      [this, lane, count, step = std::move(step)]() mutable -> kj::Promise<void> {
         DaemonConnections::Attached* const attached = AttachedFor(lane);
         if (!attached || attached->session == nullptr) {
           return kj::Exception(kj::Exception::Type::DISCONNECTED, __FILE__, __LINE__,
                                kj::heapString("not attached"));
         }
-        // Shared, because std::function is copyable, but a constant capability cannot be copied.
-        auto session =
-            std::make_shared<wire::Session::Client>(KJ_ASSERT_NONNULL(attached->session));
-        auto one = [session, step, gate = attached->gate](size_t i) {
-          return gate->Run([session, step, i] { return step(*session, i); });
+        // Shared, because functions are copied, but a constant capability cannot be copied, and to
+        // copy the step takes time.
+        auto running = std::make_shared<Running>(
+            Running{KJ_ASSERT_NONNULL(attached->session), std::move(step)});
+        auto one = [running, gate = attached->gate](size_t i) {
+          return gate->Run([running, i] { return running->step(running->session, i); });
         };
         return Pipelined(count, one)
             .catch_([this, connections = connections_.get()](kj::Exception&& failure) {

@@ -65,6 +65,7 @@ class RpcThread {
   kj::Timer& timer() { return loop_.timer(); }
 
  private:
+  struct Call;
   struct IgnoreErrors final : kj::TaskSet::ErrorHandler {
     void taskFailed(kj::Exception&&) override {}  // each task reports to its own future
   };
