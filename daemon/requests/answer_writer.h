@@ -76,8 +76,7 @@ class AnswerArrays {
   // Does what AnswerWriter::Finish does.
   template <class Init, class Adopt>
   void Put(AnswerWriter&& array, Init&& init, Adopt&& adopt) {
-    if (array.is_small()) copied_ += array.bytes();
-    if (array.is_small() && array.bytes() > 0 && copied_ > kMaxCopied) {
+    if (array.is_small() && array.bytes() > 0 && (copied_ += array.bytes()) > kMaxCopied) {
       return adopt(Join(std::move(array)));
     }
     std::move(array).Finish(init, adopt, send_);

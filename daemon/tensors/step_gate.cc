@@ -51,21 +51,18 @@ struct StepGate::JoinedStep {
   }
 };
 
-uint64_t StepGate::LastStep(const store::TensorHost::SharePtr& share,
-                            const std::string& job) const {
-  return host_.LastSequence(PushClients(job).OfSteps(share->table->id()));
-}
-
 std::shared_ptr<StepGate::Gate> StepGate::Find(const std::string& job, uint32_t table) {
   const MutexLock lock(mutex_);
   const auto found = jobs_.find(job);
   if (found == jobs_.end()) Throw(ErrorCode::kUnavailable, "step: job ", job, " has left");
-  auto& gate = gates_[{job, table}];
-  if (!gate) {
-    gate = std::make_shared<Gate>(PushClients(job).OfSteps(table), found->second.waiting_bytes);
+  const auto known = gates_.find({job, table});
+  if (known != gates_.end()) return known->second;
+  auto gate = std::make_shared<Gate>(PushClients(job).OfSteps(table), found->second.waiting_bytes);
+  {
     const MutexLock unshared(gate->mutex);
     gate->attempt = found->second.attempt;
   }
+  gates_.emplace(std::pair(job, table), gate);
   return gate;
 }
 

@@ -61,8 +61,6 @@ class StepGate {
   void AddPart(const store::TensorHost::SharePtr& share, const std::string& job,
                const Trainer& trainer, const UpdateRule& rule, uint64_t step, Part part,
                store::Pipeline::Done done);
-  // Returns the job's last step that was pushed; 0: none.
-  uint64_t LastStep(const store::TensorHost::SharePtr& share, const std::string& job) const;
   void OnJobJoined(const std::string& job);
   void TrainerLeft(const std::string& job, int rank);
   // Drops the parts of earlier attempts, and refuses any that arrive later: a thread may have begun

@@ -386,9 +386,8 @@ kj::Promise<void> TensorService::DropTensor(DropTensorContext context, const Req
 }
 
 kj::Promise<void> TensorService::LastStep(LastStepContext context, const RequestPtr&) {
-  const std::string& job = member_.job_id();
-  const auto share = host_.FindToRead(job, context.getParams().getTable());
-  context.getResults().setStep(steps_.LastStep(share, job));
+  const auto share = host_.FindToRead(member_.job_id(), context.getParams().getTable());
+  context.getResults().setStep(host_.LastSequence(clients_.OfSteps(share->table->id())));
   return kj::READY_NOW;
 }
 

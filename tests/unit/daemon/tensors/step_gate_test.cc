@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "daemon/tensors/push_client.h"
 #include "graphd/error.h"
 #include "tests/support/no_descriptors.h"
 #include "tests/unit/format/scratch_directory.h"
@@ -83,7 +84,7 @@ TEST_F(StepGateTest, AStepWaitsForAllTrainersAndAveragesTheirDuplicates) {
   EXPECT_EQ(first.get(), "done");
   EXPECT_EQ(second.get(), "done");
   EXPECT_EQ(Row(3), -3.0F);  // the mean of both
-  EXPECT_EQ(gate_->LastStep(share_, "job"), 1U);
+  EXPECT_EQ(host_->LastSequence(PushClients("job").OfSteps(share_->table->id())), 1U);
 }
 
 TEST_F(StepGateTest, AStepThatWasPushedBeforeIsDoneAtOnce) {
