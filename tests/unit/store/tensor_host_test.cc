@@ -337,7 +337,7 @@ TEST_F(TensorHostTest, ALeaseDoesNotChangeHandsWhilePushesAreUnderWay) {
             ErrorCode::kDenied);
 }
 
-// A job that has come back may push while its lease is given to another job, which takes time,
+// A job whose lease has ended may push until another job has it. To give it to that job takes time,
 // because the disk must have it.
 TEST_F(TensorHostTest, NoPushIsUnderWayWhenALeaseHasChangedHands) {
   auto host = NewHost(/*lease=*/0, /*orphan=*/100);

@@ -83,14 +83,17 @@ TEST(PageDb, GoesOnWhenTheDiskHasALittleRoomAgain) {
     for (uint64_t i = 0; i < 6; i++) pages.push_back({1, i, i + 1, page});
     db.PutPages(pages);
     EXPECT_EQ(Refusal([&] { db.Flush(); }), ErrorCode::kOverloaded);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto in_30_s = [] { return std::chrono::steady_clock::now() + std::chrono::seconds(30); };
+    auto deadline = in_30_s();
     // RocksDB reports an error a moment before it refuses changes.
     std::optional<ErrorCode> refusal;
     while (!refusal && std::chrono::steady_clock::now() < deadline) {
       refusal = Refusal([&] { db.PutText("t", "refused"); });
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     EXPECT_EQ(refusal, ErrorCode::kOverloaded);
     disk.MakeRoom();
+    deadline = in_30_s();
     while (Refusal([&] { db.Flush(); }) && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
