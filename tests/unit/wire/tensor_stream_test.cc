@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <kj/async-io.h>
+#include <kj/io.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
