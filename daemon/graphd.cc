@@ -171,9 +171,7 @@ void Graphd::Run() {
   // declared above, are destroyed.
   const auto end_of_metrics = kj::defer([&metrics] { metrics = nullptr; });
   MemoryTrimmer trimmer(context.buffers);
-  const auto trimming = loop_.Repeat(MemoryTrimmer::kPeriod, [&trimmer] {
-    LogFailure("the trimming of memory", [&] { trimmer.Run(); });
-  });
+  const auto trimming = loop_.Repeat(MemoryTrimmer::kPeriod, [&trimmer] { trimmer.Run(); });
   const auto telling =
       loop_.Repeat(std::chrono::seconds(DaemonLog::kTellSeconds), [this] { log_.TellLeftOut(); });
   std::deque<DataThread> data_threads;
@@ -207,7 +205,7 @@ void Graphd::Run() {
   sd_notifyf(0, "READY=1\nSTATUS=%s", serving.c_str());
   starters_stderr_ = {};
 
-  loop_.Wait(stopping_.addBranch());
+  loop_.RunUntil(stopping_.addBranch());
   LogInfo("stopping");
   jobs.Close();
   sd_notify(0, "STOPPING=1\nSTATUS=stopping");

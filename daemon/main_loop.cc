@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "base/failure.h"
+
 namespace graphd {
 
 MainLoop::MainLoop() : io_(kj::setupAsyncIo()) {
@@ -17,6 +19,10 @@ MainLoop::~MainLoop() {
   uv_loop_close(&loop_);
 }
 
+void MainLoop::Handle::Call(void* data) noexcept {
+  LogFailure("a signal or a timer", static_cast<Handle*>(data)->callback);
+}
+
 MainLoop::Handle& MainLoop::AddHandle(std::function<void()> callback) {
   Handle& added = handles_.emplace_back();
   added.callback = std::move(callback);
@@ -28,8 +34,7 @@ void MainLoop::OnSignal(int number, std::function<void()> callback) {
   uv_signal_init(&loop_, &added.uv.signal);
   added.uv.signal.data = &added;
   uv_signal_start(
-      &added.uv.signal,
-      [](uv_signal_t* handle, int) { static_cast<Handle*>(handle->data)->callback(); }, number);
+      &added.uv.signal, [](uv_signal_t* handle, int) { Handle::Call(handle->data); }, number);
   bridge_->Kick();
 }
 
@@ -39,15 +44,14 @@ void MainLoop::OnTimer(std::chrono::milliseconds first, std::chrono::millisecond
   uv_timer_init(&loop_, &added.uv.timer);
   added.uv.timer.data = &added;
   uv_timer_start(
-      &added.uv.timer, [](uv_timer_t* handle) { static_cast<Handle*>(handle->data)->callback(); },
+      &added.uv.timer, [](uv_timer_t* handle) { Handle::Call(handle->data); },
       static_cast<uint64_t>(first.count()), static_cast<uint64_t>(period.count()));
   bridge_->Kick();
 }
 
 std::function<void()> MainLoop::OnWake(std::function<void()> callback) {
   Handle& added = AddHandle(std::move(callback));
-  uv_async_init(&loop_, &added.uv.async,
-                [](uv_async_t* handle) { static_cast<Handle*>(handle->data)->callback(); });
+  uv_async_init(&loop_, &added.uv.async, [](uv_async_t* handle) { Handle::Call(handle->data); });
   added.uv.async.data = &added;
   bridge_->Kick();
   return [handle = &added.uv.async] { uv_async_send(handle); };
@@ -63,7 +67,7 @@ kj::Promise<void> MainLoop::RepeatLoop(std::chrono::milliseconds period,
   return timer()
       .afterDelay(period.count() * kj::MILLISECONDS)
       .then([this, period, callback = std::move(callback)]() mutable {
-        callback();
+        LogFailure("a repeated task", callback);
         return RepeatLoop(period, std::move(callback));
       });
 }

@@ -9,13 +9,14 @@
 #include <list>
 
 #include "daemon/serving/uv_bridge.h"
+#include "wire/run_until.h"
 
 namespace graphd {
 
 // The event loop of the daemon's main thread. A loop of libuv (for signals, timers and wake-ups by
 // other threads) runs inside a loop of KJ (for connections and promises); see UvBridge.
 // Constructed, used and destroyed by the main thread, which runs the callbacks while it waits for a
-// promise. The callbacks may not throw.
+// promise. What a callback throws is logged.
 class MainLoop {
  public:
   MainLoop();
@@ -32,6 +33,9 @@ class MainLoop {
     return promise.wait(io_.waitScope);
   }
 
+  // Calls wire/run_until.h's RunUntil.
+  void RunUntil(kj::Promise<void> end) { graphd::RunUntil(kj::mv(end), io_.waitScope); }
+
   // Calls `callback` for each signal of this number.
   void OnSignal(int number, std::function<void()> callback);
   // Calls `callback` after `first`, and then again after each `period`; only once if `period` is 0.
@@ -47,6 +51,8 @@ class MainLoop {
   struct Handle {
     uv_any_handle uv{};
     std::function<void()> callback;
+    // Calls the callback of the handle to which `data` points. Exceptions must not reach libuv.
+    static void Call(void* data) noexcept;
   };
   // Returns a new handle. The caller points its uv.handle.data to it once libuv has initialised it.
   Handle& AddHandle(std::function<void()> callback);

@@ -7,6 +7,7 @@
 #include "base/failure.h"
 #include "base/threads/run_threads.h"
 #include "wire/connection.h"
+#include "wire/run_until.h"
 
 namespace graphd {
 namespace {
@@ -59,7 +60,7 @@ void LoopThread::Run(std::promise<void>& ready, bool& is_running,
   });
   is_running = true;  // `ready` may be destroyed once it has its value
   ready.set_value();
-  stop.promise.wait(io.waitScope);
+  RunUntil(kj::mv(stop.promise), io.waitScope);
 }
 
 LoopThread::~LoopThread() {
