@@ -26,11 +26,15 @@ inline std::optional<uint64_t> ArrayBytes(DType dtype, std::span<const int64_t> 
   return bytes;
 }
 
-// Returns a shape as messages show it: "[2, 3]".
+// Returns a shape as messages show it: "[2, 3]". A peer's shape may have millions of extents, so
+// only the first ones are shown.
 inline std::string ShapeText(std::span<const int64_t> extents) {
-  std::string text;
-  for (const int64_t extent : extents) text += StrCat(text.empty() ? "[" : ", ", extent);
-  return text.empty() ? "[]" : text + "]";
+  constexpr size_t kMostShown = 16;
+  std::string text = "[";
+  for (size_t i = 0; i < extents.size() && i < kMostShown; i++) {
+    text += StrCat(i == 0 ? "" : ", ", extents[i]);
+  }
+  return text + (extents.size() > kMostShown ? ", ...]" : "]");
 }
 
 }  // namespace graphd

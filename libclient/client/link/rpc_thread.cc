@@ -9,7 +9,8 @@ RpcThread::RpcThread() : loop_([this] { tasks_ = nullptr; }) {
   Run([this] { tasks_ = kj::heap<kj::TaskSet>(ignore_errors_); });
 }
 
-// A call that was started.
+// A call that was started. Only its tasks on the loop own it: if they are dropped, because the loop
+// ends, the future gets an exception.
 struct RpcThread::Call {
   std::promise<void> done;
   std::string what;
@@ -25,12 +26,13 @@ RpcThread::Pending RpcThread::Start(std::function<kj::Promise<void>()> call,
   auto started = std::make_shared<Call>();
   started->what = std::move(what);
   started->on_deadline = std::move(on_deadline);
-  Pending pending(started->done.get_future(), [this, started] {
+  Pending pending(started->done.get_future(), [this, call = std::weak_ptr<Call>(started)] {
     loop_.RunAndWait([&] {
-      if (started->drop) started->drop->reject(KJ_EXCEPTION(FAILED, "interrupted"));
+      const auto running = call.lock();
+      if (running && running->drop) running->drop->reject(KJ_EXCEPTION(FAILED, "interrupted"));
     });
   });
-  loop_.RunAndWait([&] {
+  loop_.RunAndWait([&, started = std::move(started)] {
     auto expired =
         loop_.timer()
             .afterDelay(timeout.count() * kj::MILLISECONDS)
